@@ -9,15 +9,17 @@ from typing_extensions import TypedDict
 
 from planwright.domain.results import RunStatus
 
-Card = Mapping[str, Any]
+JsonMapping = Mapping[str, Any]
+"""Something with names, as JSON holds it; the words below say what of."""
+Card = JsonMapping
 """All that a gate shows, or one step, call or effect of it; its kind says which fields there are."""
-RunEvent = Mapping[str, Any]
+RunEvent = JsonMapping
 """One event of a run: `seq`, `ts`, `type`, and the `data` that it tells."""
-EventData = Mapping[str, Any]
+EventData = JsonMapping
 """What an event tells; its type says which fields there are."""
-Report = Mapping[str, Any]
+Report = JsonMapping
 """All that is recorded of a run, or one part of it, as `--json` prints it."""
-GateRow = Mapping[str, Any]
+GateRow = JsonMapping
 """One gate, by the columns of its table."""
 JsonObject = dict[str, object]
 """What a command prints or sends as JSON."""

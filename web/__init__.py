@@ -1,1 +1,1 @@
-"""The page in a browser: approvals, runs, effects and requests of one workspace, on this machine."""
+"""The page in a browser: approvals, runs, effects, requests, and how a workspace is set up and used."""

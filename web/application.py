@@ -28,12 +28,29 @@ from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import STATIC, Pages
 from planwright.web.parts import WebParts, shared
 from planwright.web.rate_limits import RateLimits
-from planwright.web.routes import approvals, comparing, compose, editing, listing, people, runs, sign_in
+from planwright.web.routes import (
+    approvals,
+    bulk,
+    capabilities,
+    comparing,
+    compose,
+    editing,
+    listing,
+    memory,
+    people,
+    policy,
+    runs,
+    sessions,
+    sign_in,
+    usage,
+    workspace,
+)
 from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, approvals, editing, listing, runs, comparing, compose, people)
+SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose)
+WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities, policy, workspace, people)
 
 
 def build_application(
@@ -72,7 +89,9 @@ def build_application(
         await parts.here.close()
         await agent.aclose()
 
-    routes: list[BaseRoute] = [route for subject in SUBJECTS for route in subject.ROUTES]
+    routes: list[BaseRoute] = [
+        route for subject in (*SUBJECTS, *WORKSPACE_SUBJECTS) for route in subject.ROUTES
+    ]
     routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
     guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=pages)
     application = Starlette(

@@ -25,7 +25,7 @@ STATES: dict[str, State] = {
     **dict.fromkeys(
         ("completed", "planned", "completed_with_skips", "done", "approved", "responded"), "done"
     ),
-    **dict.fromkeys(("failed", "budget_exceeded", "timeout", "escalated", "refusal_page"), "failed"),
+    **dict.fromkeys(("failed", "budget_exceeded", "timeout", "escalated", "refused"), "failed"),
     **dict.fromkeys(("rejected", "cancelled", "expired"), "rejected"),
     **dict.fromkeys(("waiting", "needs_input", "in_doubt", "paused", "interrupted", "open"), "waiting"),
     **dict.fromkeys(("running", "intent"), "running"),

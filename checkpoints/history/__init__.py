@@ -1,1 +1,1 @@
-"""What is read to be shown: pages of runs, the events of one, effects, open gates. Writes nothing."""
+"""What is read to be shown: pages of runs, effects, sessions and memories, events, usage. Writes nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,16 +16,9 @@ from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
+from planwright.presentation.argument_values import argument_types, read_argument
 
 _OBJECT = TypeAdapter(dict[str, JsonValue])
-KINDS: dict[str, tuple[type, ...]] = {
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
-}
 
 
 def call(
@@ -70,7 +62,7 @@ def arguments(name: str, words: Sequence[str], whole: str | None, schema: JsonSc
             raise SetupError(f"{name} has no argument {option}", f"its arguments: {known}")
         repeated.setdefault(option, []).append(_value(option, text, properties[option], schema))
     for option, given_values in repeated.items():
-        lists = "array" in _types(properties[option], schema)
+        lists = "array" in argument_types(properties[option], schema)
         flat = [item for value in given_values for item in (value if isinstance(value, list) else [value])]
         values[option] = flat if lists else given_values[-1]
     return values
@@ -94,28 +86,11 @@ def _options(words: Sequence[str], properties: Mapping[str, JsonSchema]) -> Iter
 
 
 def _value(option: str, text: str, property_: JsonSchema, schema: JsonSchema) -> JsonValue:
-    """Read one value by the type that the schema says: text as it stands, everything else as JSON."""
-    types = _types(property_, schema)
+    """Read one value by the type that the schema says. Raises SetupError."""
     try:
-        value: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        value = text
-    if "array" in types and not isinstance(value, list):
-        return text if "string" in _types(property_.get("items", {}), schema) else value
-    if "string" not in types and types and isinstance(value, str):
-        raise SetupError(f"--{option} is {' or '.join(types)}, and not {text!r}", "write it as JSON")
-    typed = tuple(kind for type_ in types for kind in KINDS.get(type_, ()))
-    return value if not types or isinstance(value, typed) else text
-
-
-def _types(property_: JsonSchema, schema: JsonSchema) -> list[str]:
-    """List the JSON types that a property may have; none where its schema does not say."""
-    if "$ref" in property_:
-        property_ = schema.get("$defs", {}).get(str(property_["$ref"]).rpartition("/")[2], {})
-    parts = [*property_.get("anyOf", ()), *property_.get("oneOf", ())]
-    own = property_.get("type", [])
-    types = [own] if isinstance(own, str) else list(own)
-    return types + [type_ for part in parts for type_ in _types(part, schema)]
+        return read_argument(text, property_, schema)
+    except ValueError as error:
+        raise SetupError(f"--{option} is {error}, and not {text!r}", "write it as JSON") from error
 
 
 def _object(name: str, whole: str) -> dict[str, JsonValue]:

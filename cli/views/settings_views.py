@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.table import Table
 
 from planwright.cli.views import rendering as views
+from planwright.presentation.setting_origin import origin_of
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.origins import DEFAULT, leaves, origins
 from planwright.settings.settings import load
@@ -18,7 +19,7 @@ def show_settings(workspace: Path, as_json: bool) -> int:
     settings = load(workspace)
     redactor, named = redactor_of(settings), origins(settings)
     values = redactor.value(settings.model_dump(mode="json", exclude={"workspace"}))
-    rows = [(name, value, _origin(name, named)) for name, value in leaves(values)]
+    rows = [(name, value, origin_of(name, named, DEFAULT)) for name, value in leaves(values)]
     if as_json:
         entries = {name: {"value": value, "origin": origin} for name, value, origin in rows}
         print(json.dumps(entries, ensure_ascii=False, indent=2))
@@ -29,9 +30,3 @@ def show_settings(workspace: Path, as_json: bool) -> int:
         table.add_row(views.safe(name), text, origin, style="" if origin != DEFAULT else "dim")
     views.console().print(table)
     return 0
-
-
-def _origin(name: str, named: dict[str, str]) -> str:
-    """Name the origin of a setting: its own, or that of a value around it or in it."""
-    around = [origin for other, origin in named.items() if name == other or name.startswith(f"{other}.")]
-    return (around or [DEFAULT])[0]

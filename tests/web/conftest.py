@@ -15,6 +15,9 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
+from planwright.checkpoints.memories import Memory
+from planwright.domain.lease import Lease
+from planwright.domain.memory_proposal import Candidate
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -98,6 +101,17 @@ class Stage:
         """Answer a gate as its page would: with the hash of what it shows."""
         gate = await self.agent.stores.gates.read(gate_id)
         return await browser.post(f"/approvals/{gate_id}", type=type_, plan_hash=gate.shown_hash, **fields)
+
+    async def remembered(self, run_id: str, text: str = "The secret cables are blue") -> dict[str, str]:
+        """Let the tenant of a run have a memory and a proposal; return their ids, as paths name them."""
+        stores, query = self.agent.stores, "SELECT tenant, thread_id, lease_token FROM runs WHERE run_id = ?"
+        row = await stores.database.read(lambda c: c.execute(query, (run_id,)).fetchone())
+        memory = Memory.new("mem_1", text, ["cables"], self.agent.door.clock())
+        await stores.memories.write(memory, row["tenant"], run_id)
+        lease = Lease(row["tenant"], row["thread_id"], run_id, row["lease_token"])
+        candidate = Candidate(said=f"I said {text}", text=f"Proposed: {text}", why=text)
+        id_ = await stores.proposals.add(lease, candidate, self.agent.door.clock())
+        return {"memory_id": "mem_1", "proposal_id": id_}
 
     async def ended(self, run_id: str) -> str:
         """Wait until a run has ended, and return its status."""

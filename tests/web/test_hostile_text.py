@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from urllib.parse import quote
 
 from planwright.web.view_models.values import value_rows
-from tests.web.conftest import MakeStage
+from tests.web.conftest import Browser, MakeStage, Stage
 
 HOSTILE = (
     '<script>alert(1)</script><img src=x onerror=alert(2)>"\'><a href="javascript:alert(3)">'
@@ -75,7 +75,8 @@ async def test_hostile_text_in_every_field_of_a_run_is_shown_as_text(make_stage:
     stage = make_stage([{**step, "params": {"title": value, "body": value, "amount": value}}])
     ada = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ada, nasty)
-    pages = ["/approvals", f"/approvals/{gate_id}", f"/approvals/{gate_id}/edit", "/runs", f"/runs/{run_id}"]
+    pages = ["/approvals/together?capability=*"]
+    pages += ["/approvals", f"/approvals/{gate_id}", f"/approvals/{gate_id}/edit", "/runs", f"/runs/{run_id}"]
     for path in pages:
         answer = await ada.get(path)
         assert answer.status_code == 200, path
@@ -84,9 +85,28 @@ async def test_hostile_text_in_every_field_of_a_run_is_shown_as_text(make_stage:
     assert await stage.ended(run_id) == "completed"
     pages += [f"/runs/{run_id}/{more}" for more in ("log", "at/9", "undo", "doubts")] + ["/effects"]
     sent = quote(nasty, safe="")
+    await hostile_memory_and_session(stage, ada, run_id, nasty)
+    pages += [f"/workspace/{name}" for name in ("usage", "evaluation", "sessions", "memory?every=yes")]
+    pages += [f"/workspace/{name}?text={sent}" for name in ("memory", "capabilities", "settings")]
+    pages += [f"/workspace/policy?capability=tickets.create&args={sent}", f"/runs/{run_id}/policy"]
+    pages += [f"/workspace/policy?capability={sent}&agent={sent}", f"/workspace/capabilities/{sent}"]
+    pages += [f"/approvals/together?capability={sent}", f"/runs/{run_id}/compare?with={run_id}"]
     pages += [f"/runs?text={sent}", f"/effects?text={sent}", f"/new?request={sent}", f"/runs/{sent}"]
     for path in pages:
         assert harmless((await ada.get(path)).text), path
+
+
+async def hostile_memory_and_session(stage: Stage, ada: Browser, run_id: str, nasty: str) -> None:
+    """Let hostile text stand in a memory, a proposal, a session, and in forms that are shown again."""
+    await stage.remembered(run_id, nasty)
+    assert (await ada.post("/new", request=nasty, background="yes")).status_code == 303
+    for path, fields in (
+        (f"/runs/{run_id}/policy", {"policy": nasty}),
+        ("/workspace/capabilities/tickets.create", {"arg-title": nasty + "{{steps.s1.output}}"}),
+        (f"/runs/{run_id}/extend", {"tokens": nasty}),
+        ("/approvals/together", {"gate": f"{nasty.replace(' ', '')} x y", "capability": nasty}),
+    ):
+        assert harmless((await ada.post(path, **fields)).text), path
 
 
 async def test_long_texts_do_not_fill_a_page(make_stage: MakeStage) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -12,7 +14,9 @@ from planwright.domain.errors import RunError
 from planwright.replay.run_diff import diff_runs
 from planwright.web.forms import page_route
 from planwright.web.parts import shared, visitor_of
+from planwright.web.view_models.run_page import RunPageView, StepRow
 from planwright.web.view_models.run_state import run_state
+from planwright.web.view_models.step_pairs import step_pairs
 
 OFFERED = 30
 
@@ -24,15 +28,22 @@ async def serve_comparison(request: Request) -> Response:
     after = await parts.history.run(tenant, which) if which else None
     if which and after is None:
         raise RunError(f"there is no run {which}", "choose one from the list")
+    sides = [await _side(request, run) for run in (before, after) if run and after]
     page = await parts.run_pages.page(RunFilter(tenant), OFFERED, 0)
     values = {
         "run": before,
         "choices": [row for row in page.rows if row["run_id"] != before.run_id],
         "other": after,
-        "sides": [await _side(request, run) for run in (before, after) if run and after],
+        "sides": sides,
+        "pairs": step_pairs(*map(_steps, sides)) if sides else [],
         "differences": await _differences(request, before, after) if after else [],
     }
     return parts.pages.page(request, "comparison.html", values)
+
+
+def _steps(side: dict[str, object]) -> Sequence[StepRow]:
+    view = side["view"]
+    return view.steps if isinstance(view, RunPageView) else ()
 
 
 async def _differences(request: Request, before: Run, after: Run) -> list[str]:

@@ -42,7 +42,7 @@ async def _examples(request: Request) -> list[str]:
 
 
 async def take_request(request: Request, form: Form) -> Response:
-    """Begin a run, and lead to its page."""
+    """Begin a run, here or in the background, and lead to its page."""
     parts, text = shared(request), field(form, "request").replace("\r\n", "\n").strip()
     if not text:
         raise SetupError("a request without words says nothing", "write what is to be done")
@@ -52,7 +52,10 @@ async def take_request(request: Request, form: Form) -> Response:
         run_options(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
     )
     thread = str(uuid.uuid4())
-    await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
+    if field(form, "background") == "yes":
+        await parts.agent.aenqueue(text, thread_id=thread, context=context)
+    else:
+        await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
     run = await parts.history.run(visitor_of(request).tenant, thread)
     return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
 

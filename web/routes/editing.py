@@ -31,7 +31,7 @@ class EditPage:
     changes: tuple[str, ...] = ()
     """What the edit would change; empty before it is checked."""
     error: GateError | None = None
-    """Why the edit is refusal_page; None where it is not."""
+    """Why the edit is refused; None where it is not."""
 
 
 async def serve_edit(request: Request) -> Response:

@@ -31,4 +31,4 @@ def _name(caller: Caller) -> str:
     return caller.person.casefold()
 
 
-ROUTES: list[BaseRoute] = [page_route("/people", serve_people, "audit", "operate")]
+ROUTES: list[BaseRoute] = [page_route("/workspace/people", serve_people, "audit", "operate")]

@@ -13,6 +13,7 @@ from tests.web.browser.conftest import PHONE, WIDE, Served, Visitor, findings, p
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
+SUBJECTS = "usage evaluation sessions memory capabilities policy servers settings checks".split()
 FIRST = "Search my emails for the invoice from Acme"
 
 
@@ -143,6 +144,44 @@ def press_until(page: Page, name: str) -> None:
     raise AssertionError(f"the keyboard does not reach {name}")
 
 
+def test_without_javascript_several_are_approved_at_once_and_a_call_is_made(visit: Visit) -> None:
+    visitor = visit(java_script_enabled=False)
+    page = visitor.page
+    runs = []
+    for _ in range(2):
+        visitor.open("/new")
+        page.get_by_role("link", name=FIRST).click()
+        page.get_by_role("button", name="Begin").click()
+        reload_until(page, "Decide")
+        runs.append(page.url.removeprefix(visitor.served.origin))
+    visitor.open("/approvals")
+    page.get_by_role("link", name="Approve several at once").click()
+    page.get_by_label("Capability, or a pattern").fill("*")
+    page.get_by_role("button", name="Show its gates").click()
+    page.get_by_role("button", name="Approve those that are chosen").click()
+    expect(page.get_by_role("heading", name="2 of 2 approvals were taken")).to_be_visible()
+    for run in runs:
+        visitor.open(run)
+        reload_until(page, "Undo what it did")
+    visitor.open("/workspace/capabilities")
+    page.get_by_role("link", name="tickets.create").click()
+    page.get_by_label("title").fill("Typed on the page")
+    page.get_by_role("button", name="Begin the call").click()
+    reload_until(page, "Decide")
+    visitor.open("/workspace")
+    expect(page.get_by_role("heading", name="Usage", exact=True)).to_be_visible()
+    expect(page.get_by_role("img", name="calls by day: 10 in 30 days", exact=True)).to_be_visible()
+
+
+def reload_until(page: Page, name: str) -> None:
+    """Load a page again until it has a link; without JavaScript nothing else keeps it true."""
+    for _ in range(300):
+        if page.get_by_role("link", name=name).count():
+            return
+        page.reload()
+    raise AssertionError(f"there is no {name}")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, scheme: str) -> None:
     visitor = visit(color_scheme=scheme)
@@ -159,6 +198,11 @@ def test_every_page_is_accessible_and_fits_a_phone(visit: Visit, axe: str, schem
         "/runs",
         "/effects",
         "/new",
+        "/approvals/together?capability=*",
+        f"{run}/policy",
+        "/workspace/capabilities/tickets.create",
+        "/workspace/policy?capability=tickets.create",
+        *(f"/workspace/{name}" for name in SUBJECTS),
     ]
     for path in paths:
         page = visitor.open(path)

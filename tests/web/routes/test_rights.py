@@ -9,7 +9,21 @@ from tests.web.test_guard import content, filled, routes_of, send
 
 ANYBODY = set(RIGHT_TOKENS)
 NEEDED = {
-    ("GET", "/people"): {"audit", "operate"},
+    ("GET", "/workspace/people"): {"audit", "operate"},
+    ("GET", "/workspace/servers"): {"audit", "operate"},
+    ("GET", "/workspace/settings"): {"audit", "operate"},
+    ("GET", "/workspace/checks"): {"audit", "operate"},
+    ("GET", "/runs/{run_id}/policy"): {"audit", "operate"},
+    ("POST", "/runs/{run_id}/policy"): {"audit", "operate"},
+    ("POST", "/runs/{run_id}/pause"): {"operate"},
+    ("POST", "/runs/{run_id}/queue"): {"operate"},
+    ("POST", "/runs/{run_id}/extend"): {"operate"},
+    ("POST", "/workspace/checks"): {"operate"},
+    ("POST", "/workspace/capabilities/{capability}"): {"request"},
+    ("POST", "/workspace/memory/{memory_id}/forget"): {"request"},
+    ("POST", "/workspace/proposals/{proposal_id}/accept"): {"approve"},
+    ("POST", "/workspace/proposals/{proposal_id}/reject"): {"approve"},
+    ("POST", "/approvals/together"): {"approve"},
     ("POST", "/approvals/{gate_id}"): {"approve"},
     ("POST", "/approvals/{gate_id}/edit"): {"approve"},
     ("POST", "/approvals/{gate_id}/check"): {"approve"},
@@ -32,7 +46,9 @@ async def people_of(stage: Stage) -> dict[str, Browser]:
 async def test_each_route_is_for_those_who_may(make_stage: MakeStage) -> None:
     stage = make_stage()
     run_id, gate_id = await stage.waiting_gate(await stage.sign_in())
-    ids, people = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3"}, await people_of(stage)
+    remembered = await stage.remembered(run_id)
+    ids = {"run_id": run_id, "gate_id": gate_id, "seq:int": "3", "capability": "tickets.create"} | remembered
+    people = await people_of(stage)
     table, before = routes_of(stage.app), content(stage)
     assert set(NEEDED) <= set(table)
     assert {route for route in table if route[0] == "POST"} <= set(NEEDED) | NOBODYS
@@ -55,7 +71,7 @@ async def test_a_request_passes_through_the_hands_of_several_people(make_stage: 
     assert await stage.ended(run_id) == "completed"
     gate = await stage.agent.stores.gates.read(gate_id)
     assert (gate.decided_by, gate.channel) == ("approve", "web")
-    page = (await people["audit"].get("/people")).text
+    page = (await people["audit"].get("/workspace/people")).text
     assert page.count("<td>signed in</td>") == len(RIGHT_TOKENS)
 
 
@@ -64,4 +80,3 @@ async def test_a_person_is_offered_what_they_may(make_stage: MakeStage, right: s
     page = (await (await make_stage().sign_in(RIGHT_TOKENS[right])).get("/approvals")).text
     assert f'data-may="{right}"' in page
     assert ('class="button new"' in page) is (right == "request")
-    assert ('href="/people"' in page) is (right in ("audit", "operate"))

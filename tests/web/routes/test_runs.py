@@ -160,6 +160,7 @@ async def test_two_runs_are_compared_by_their_records(make_stage: MakeStage) -> 
     assert f'<option value="{runs[1]}"' in choices
     assert "What differs" not in choices
     page = (await ada.get(f"/runs/{runs[0]}/compare?with={runs[1]}")).text
+    assert "differs: end, result" in page
     assert "outcome: completed, and rejected" in page
     assert page.count('class="plan') == 2
     assert (await ada.get(f"/runs/{runs[0]}/compare?with=run_none")).status_code == 404

@@ -1,0 +1,95 @@
+"""The policy on the page: its rules, its answer to a call that is not made, and another one over a run."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from planwright.capabilities.call_context import CallContext
+from planwright.cli.views.policy_views import consent
+from planwright.security.jail import Jail
+from planwright.web.view_models.policy_page import call_ruling
+from tests.web.conftest import TOKENS, MakeStage
+from tests.web.test_guard import content
+
+DENY = """
+[[rule]]
+match.capability = "tickets.*"
+when = "args.title.size() > 3"
+decide = "deny"
+reason = "no <long> titles"
+
+[[rule]]
+decide = "allow"
+"""
+
+
+async def test_the_rules_and_the_answer_to_a_call_are_shown_and_nothing_is_called(
+    make_stage: MakeStage,
+) -> None:
+    stage = make_stage(policy=DENY)
+    ada = await stage.sign_in(TOKENS["ada"])
+    page = (await ada.get("/workspace/policy")).text
+    assert "args.title.size() &gt; 3" in page
+    assert "no &lt;long&gt; titles" in page
+
+    async def answer(args: str, status: int = 200) -> str:
+        query = urlencode({"capability": "tickets.create", "args": args})
+        answered = await ada.get(f"/workspace/policy?{query}")
+        assert answered.status_code == status
+        return answered.text
+
+    denied = await answer('{"title": "Long", "body": "x"}')
+    assert "nobody is asked: the call is not made" in denied
+    assert "policy.toml:" in denied
+    assert "nobody is asked: the call is not made" not in await answer('{"title": "L", "body": "x"}')
+    assert "would be refused" in await answer('{"title": 7}')
+    assert "depends on arguments that are not known yet" in await answer("")
+    for wrong in ("[]", "{", "[" * 10_000):
+        assert "no JSON object" in await answer(wrong, 409)
+    assert "Nothing was asked yet" in (await ada.get("/runs")).text
+
+
+async def test_every_capability_has_an_answer_and_it_is_that_of_the_command(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    settings, stores = stage.parts.settings, stage.agent.stores
+    context = CallContext(settings, Jail(settings.workspace), stores.memories, tainted=True)
+    for capability in stage.agent.door.parts.registry:
+        if capability.hosts:
+            continue  # it cannot say where it goes, and is refused for that
+        ruling = call_ruling(capability, None, context, settings.approval.of_tool)
+        assert ruling.consent == consent(capability, None, context, settings.approval.of_tool)
+    ada = await stage.sign_in(TOKENS["ada"])
+    page = (await ada.get("/workspace/policy?capability=mail.draft&tainted=yes")).text
+    assert "after reading what others wrote" in page
+
+
+async def test_an_unknown_capability_or_agent_is_named(make_stage: MakeStage) -> None:
+    ada = await make_stage().sign_in(TOKENS["ada"])
+    assert (await ada.get("/workspace/policy?capability=no.such")).status_code == 409
+    assert (await ada.get("/workspace/policy?capability=tickets.create&agent=none")).status_code == 409
+
+
+async def test_a_policy_that_has_changed_since_the_start_is_told(make_stage: MakeStage) -> None:
+    stage = make_stage(policy=DENY)
+    ada = await stage.sign_in(TOKENS["ada"])
+    assert "It has changed" not in (await ada.get("/workspace/policy")).text
+    (stage.folder / "policy.toml").write_text(DENY.replace("> 3", "> 4"), "utf-8")
+    assert "It has changed" in (await ada.get("/workspace/policy")).text
+
+
+async def test_a_run_is_judged_by_another_policy_and_nothing_is_recorded(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in(TOKENS["ada"])
+    run_id, gate_id = await stage.waiting_gate(ada)
+    await stage.answer(ada, gate_id, "approve")
+    assert await stage.ended(run_id) == "completed"
+    assert "[[rule]]" in (await ada.get(f"/runs/{run_id}/policy")).text
+    before = content(stage)
+    page = (await ada.post(f"/runs/{run_id}/policy", policy=DENY)).text
+    assert "deny" in page
+    assert "no &lt;long&gt; titles" in page
+    allow = await ada.post(f"/runs/{run_id}/policy", policy='[[rule]]\ndecide = "allow"\n')
+    assert "Its answers" in allow.text
+    assert content(stage) == before
+    for wrong in ("x = [", '[[rule]]\nmatch.capability = "no.such"\ndecide = "deny"\n', "#" * 200_000):
+        assert (await ada.post(f"/runs/{run_id}/policy", policy=wrong)).status_code == 409

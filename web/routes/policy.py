@@ -1,0 +1,99 @@
+"""The policy: its rules, a tester that makes no call, and what a policy says of a run that has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.policy.check import check_policy
+from planwright.capabilities.policy.file import Policy, load_policy, read_policy
+from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.replay.under_policy import PolicyReplay, replay_policy
+from planwright.security.jail import Jail
+from planwright.settings.profile import find_agent
+from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.parts import WebParts, shared, visitor_of
+from planwright.web.view_models.policy_page import call_ruling, read_arguments, rule_rows
+
+TYPED = Path("typed.toml")  # where the rules of a policy that was typed stand
+MOST_CHARACTERS = 100_000
+
+
+async def serve_policy(request: Request) -> Response:
+    """Show the rules of the workspace, and what they answer to the call that is described."""
+    parts, query = shared(request), request.query_params
+    wanted = {name: query.get(name, "") for name in ("capability", "args", "agent", "tainted")}
+    policy, registry = load_policy(parts.settings.workspace), parts.agent.door.parts.registry
+    ruling, error = None, None
+    try:
+        if wanted["capability"]:
+            find_agent(parts.settings, wanted["agent"] or None)
+            context = _context(parts, policy).on_behalf_of(
+                visitor_of(request).tenant, wanted["agent"], tainted=wanted["tainted"] == "yes"
+            )
+            capability, args = registry.require(wanted["capability"]), read_arguments(wanted["args"])
+            ruling = call_ruling(capability, args, context, parts.settings.approval.of_tool)
+    except PlanwrightError as problem:
+        error = problem
+    values = {
+        "policy": policy,
+        "changed": policy.hash != parts.agent.door.parts.versions["policy"],
+        "rules": rule_rows(policy, registry),
+        "wanted": wanted,
+        "names": sorted(registry.names),
+        "agents": sorted(parts.settings.agents),
+        "ruling": ruling,
+        "error": error,
+    }
+    return parts.pages.page(request, "policy.html", values, 409 if error else 200)
+
+
+async def serve_policy_replay(request: Request) -> Response:
+    """Show the policy of the workspace, to be changed and held against a run."""
+    policy = load_policy(shared(request).settings.workspace)
+    return await _replay_page(request, policy.path.read_text("utf-8"), 200)
+
+
+async def take_policy_replay(request: Request, form: Form) -> Response:
+    """Say what a policy would have answered to each call of a run; nothing is called or recorded."""
+    return await _replay_page(request, field(form, "policy").replace("\r\n", "\n"), 200, judged=True)
+
+
+async def _replay_page(request: Request, text: str, status: int, *, judged: bool = False) -> Response:
+    parts, run = shared(request), await shared(request).run(request)
+    calls: list[PolicyReplay] = []
+    error: PlanwrightError | None = None
+    registry, approval = parts.agent.door.parts.registry, parts.settings.approval
+    try:
+        if len(text) > MOST_CHARACTERS:
+            raise SetupError(f"a policy has at most {MOST_CHARACTERS:,} characters", "write a shorter one")
+        if judged:
+            policy = read_policy(text, TYPED)
+            check_policy(policy, registry)
+            context = _context(parts, policy)
+            calls = await parts.agent.stores.database.read(
+                lambda connection: replay_policy(connection, run.run_id, registry, context, approval)
+            )
+    except PlanwrightError as problem:
+        error, status = problem, 409
+    values = {"run": run, "text": text, "calls": calls, "judged": judged, "error": error}
+    return parts.pages.page(request, "policy_replay.html", values, status)
+
+
+def _context(parts: WebParts, policy: Policy) -> CallContext:
+    """Make what a policy looks at beside a call."""
+    settings, stores = parts.settings, parts.agent.stores
+    return CallContext(
+        settings, Jail(settings.workspace), stores.memories, policy=policy, delegations=stores.delegations
+    )
+
+
+ROUTES: list[BaseRoute] = [
+    page_route("/workspace/policy", serve_policy),
+    page_route("/runs/{run_id}/policy", serve_policy_replay, "audit", "operate"),
+    form_route("/runs/{run_id}/policy", take_policy_replay, "audit", "operate"),
+]
