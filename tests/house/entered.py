@@ -26,6 +26,8 @@ from tests.wire.scripted_server import ScriptedServer, refuses, says
 
 MODULES = {str(path): module for module, path in SOURCES.items()}
 EMIT = Invocation.emit.__code__
+BESIDE = ("writer:", "reader:", "heartbeat")
+"""Threads whose work falls into one part of a run or the next, as the machine has it."""
 
 
 @dataclass
@@ -64,7 +66,8 @@ class Entered:
         if event != "call":
             return
         code = frame.f_code
-        if code.co_name != "<module>" and (module := MODULES.get(code.co_filename)):
+        module = MODULES.get(code.co_filename)
+        if module and code.co_name != "<module>" and not threading.current_thread().name.startswith(BESIDE):
             self.since.add(module)
         if code is EMIT:
             self.mark(frame.f_locals["type_"])
