@@ -45,16 +45,16 @@ types: setup  ## Check the Python of README and guides against the wheel, by myp
 house: setup  ## Thirteen bars that the code keeps to, with their figures
 	$(BIN)/python -m tests.house.bars
 
-bench: setup .bench-venv/.installed  ## How light Planwright is beside its peers, figure by figure -> bench.json
+bench: setup .bench-venv .page-venv/.installed  ## How light Planwright is beside its peers, figure by figure -> bench.json
 	$(BIN)/python -m benchmarks.tool_filter
 	$(BIN)/python -m benchmarks.bench
 
-bench-short: setup .bench-venv/.installed  ## The same with fewer rounds, in three minutes -> bench.json
+bench-short: setup .bench-venv .page-venv/.installed  ## The same with fewer rounds, in three minutes -> bench.json
 	$(BIN)/python -m benchmarks.bench --short
 
-.bench-venv/.installed: | setup
-	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .bench-venv
-	$(BIN)/uv pip install --quiet --python .bench-venv/bin/python "pydantic-ai-slim[openai]>=2,<3"
+.bench-venv .page-venv/.installed: | setup
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .bench-venv .page-venv
+	$(BIN)/uv pip install --quiet --python .bench-venv .page-venv/bin/python "pydantic-ai-slim[openai]>=2,<3"
 	touch $@
 
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
@@ -140,9 +140,10 @@ postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the st
 	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios tests/sessions
 	$(BIN)/python -m benchmarks.postgres
 
-web: setup  ## The page in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
+web: setup  ## The page of the wheel in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
-	PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
+	.ci/install-wheel .page-venv web
+	PAGE_PROGRAM=.page-venv/venv/bin/planwright PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
 
 owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
 	$(BIN)/python -m benchmarks.owners
@@ -184,4 +185,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json

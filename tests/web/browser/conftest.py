@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -21,6 +22,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, syn
 from tests.patience import PATIENCE_S
 
 HERE = Path(__file__).parent
+# The program of a wheel, where `make web` has installed one; else that of the checkout.
+PROGRAM = (
+    [os.environ["PAGE_PROGRAM"]] if "PAGE_PROGRAM" in os.environ else [sys.executable, "-m", "planwright"]
+)
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SERIOUS = ("serious", "critical")
 WIDE = ViewportSize(width=1280, height=860)
@@ -44,7 +49,7 @@ class Served:
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Type a command at a terminal of its own."""
-        command = [sys.executable, "-m", "planwright", *words, "--workspace", str(self.folder)]
+        command = [*PROGRAM, *words, "--workspace", str(self.folder)]
         return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
@@ -66,8 +71,15 @@ class Visitor:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """Serve a demo workspace that was not there before."""
-    folder, began = tmp_path / "demo", time.monotonic()
-    command = [sys.executable, "-m", "planwright", "demo", "--web", "--no-browser", "--folder", str(folder)]
+    folder = tmp_path / "demo"
+    with serving(folder, tmp_path, "demo", "--web", "--folder", str(folder)) as workspace:
+        yield workspace
+
+
+@contextlib.contextmanager
+def serving(folder: Path, tmp_path: Path, *words: str) -> Iterator[Served]:
+    """Serve a page by a command; it is ended by its pid."""
+    began, command = time.monotonic(), [*PROGRAM, *words, "--no-browser"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with (
         (tmp_path / "log").open("w") as log,
@@ -109,7 +121,7 @@ def visit(chromium: Browser, served: Served) -> Iterator[Callable[..., Visitor]]
     contexts: list[BrowserContext] = []
     visitors: list[Visitor] = []
 
-    def sign_in(**options: Any) -> Visitor:
+    def sign_in(link: str = "", **options: Any) -> Visitor:
         context = chromium.new_context(viewport=WIDE, locale="en-GB", timezone_id="UTC", **options)
         context.set_default_timeout(PATIENCE_S * 1000)
         contexts.append(context)
@@ -120,7 +132,7 @@ def visit(chromium: Browser, served: Served) -> Iterator[Callable[..., Visitor]]
         visitor.page.on(
             "console", lambda line: visitor.complaints.append(line.text) if line.type == "error" else None
         )
-        visitor.page.goto(served.link)
+        visitor.page.goto(link or served.link)
         return visitor
 
     yield sign_in
