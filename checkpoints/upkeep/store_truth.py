@@ -201,7 +201,7 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
 
 def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Find runs that only records or only checkpoints know, or know to have ended: the others are older."""
-    query = "SELECT run_id, thread_id, ended_at, status FROM runs ORDER BY rowid"
+    query = "SELECT run_id, thread_id, ended_at, cancelled_by FROM runs ORDER BY rowid"
     runs = {row[0]: row[1:] for row in records.execute(query)}
     (begun, closing), answered = _begun(records), _answered(records)
     ahead = {run for run in begun if run not in runs} | {
@@ -218,7 +218,7 @@ def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     for thread in set(begun.values()):
         ended = [run for run, (where, at, _) in runs.items() if where == thread and at and run in begun]
         late = [run for run in ended if run not in answered | closing]
-        if [runs[run][2] for run in late] != ["cancelled"]:  # from outside: closed when it is opened next
+        if len(late) > 1 or not all(runs[run][2] for run in late):  # from outside: closed when opened next
             behind |= set(late)
     if behind:
         problem = (

@@ -11,6 +11,7 @@ import pytest
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
+from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import QueueFull, RunError
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
@@ -199,6 +200,20 @@ async def test_a_session_whose_time_is_up_expires(scene: Scene, at_work: AtWork,
     assert scene.done == []
     assert scene.rows("SELECT 1 FROM gates WHERE status = 'open'") == []
     assert types(scene)[-2:] == ["task_failed", "run_end"]
+
+
+@pytest.mark.sqlite
+async def test_a_store_with_a_session_that_expired_at_its_gate_is_whole(
+    scene: Scene, at_work: AtWork
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread)
+    async with at_work(agent):
+        await until(scene, "waiting")
+        query = "UPDATE sessions SET expires_at = requested_at"
+        await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
+        await until(scene, "expired")
+    assert check_store(scene.workspace / ".planwright") == []
 
 
 async def test_what_takes_too_long_ends_as_timeout(scene: Scene, door: Door, at_work: AtWork) -> None:
