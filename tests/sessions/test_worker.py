@@ -203,15 +203,17 @@ async def test_a_session_whose_time_is_up_expires(scene: Scene, at_work: AtWork,
 
 
 @pytest.mark.sqlite
-async def test_a_store_with_a_session_that_expired_at_its_gate_is_whole(
-    scene: Scene, at_work: AtWork
+@pytest.mark.parametrize("at_gate", [False, True], ids=["in the queue", "at its gate"])
+async def test_a_store_with_a_session_that_expired_is_whole(
+    scene: Scene, at_work: AtWork, at_gate: bool
 ) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
-    await agent.aenqueue("Wipe", thread_id=scene.thread)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=None if at_gate else 1e-9)
     async with at_work(agent):
-        await until(scene, "waiting")
-        query = "UPDATE sessions SET expires_at = requested_at"
-        await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
+        if at_gate:
+            await until(scene, "waiting")
+            query = "UPDATE sessions SET expires_at = requested_at"
+            await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
         await until(scene, "expired")
     assert check_store(scene.workspace / ".planwright") == []
 
