@@ -155,7 +155,6 @@ class Leases:
 
     def _report(self, lease: Lease, seconds: float) -> bool:
         """Promise to report again; says whether there is anything left to report for."""
-        until = self._monotonic() + seconds
 
         def job(connection: sqlite3.Connection) -> int:
             return connection.execute(
@@ -164,6 +163,7 @@ class Leases:
             ).rowcount
 
         try:
+            until = self._monotonic() + seconds  # the clock may be that of a server
             return bool(self._database.call("lease", job))
         except PlanwrightError:
             return True  # the store may be back at the next beat; no write depends on it
