@@ -9,6 +9,7 @@ import random
 import signal
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -72,6 +73,10 @@ class Crew:
             del self.stopped[member]
             os.kill(member.pid, signal.SIGCONT)
         member, deed = chance.choice(self.living), chance.choice(TROUBLE)
+        if not Path(f"/proc/{member.pid}").exists():
+            self._follow(member, 0)
+            self.counts["ended alone"] += 1
+            return
         if deed == "stop" and not self.stopped:
             os.kill(member.pid, signal.SIGSTOP)
             self.stopped[member] = time.monotonic() + chance.uniform(1, 3) * stop_s
@@ -94,7 +99,8 @@ class Crew:
         for member in self.stopped:
             os.kill(member.pid, signal.SIGCONT)
         for member in self.living:
-            os.kill(member.pid, signal.SIGTERM)
+            with suppress(ProcessLookupError):  # it ended alone, which its code tells
+                os.kill(member.pid, signal.SIGTERM)
         self.counts["ended badly"] += sum(bool(member.join()) for member in self.living)
 
     def noted(self) -> Counter[str]:

@@ -132,13 +132,15 @@ def play(options: argparse.Namespace, folder: Path, url: str = "") -> dict[str, 
         crew = Crew(stage, 0 if refusal else APART, folder / "door")
         relay = lead_out(receiver.port, crew.door, PATIENCE_S) if crew.apart else 0
         began = time.monotonic()
-        crew.start_all(options.workers)
-        doubts = _disturb(options, crew)
-        seconds = time.monotonic() - began
-        crew.rest()
-        if relay:
-            os.kill(relay, signal.SIGKILL)
-            join(relay)
+        try:
+            crew.start_all(options.workers)
+            doubts = _disturb(options, crew)
+            seconds = time.monotonic() - began
+        finally:
+            crew.rest()
+            if relay:
+                os.kill(relay, signal.SIGKILL)
+                join(relay)
         happened = Counter(arrival.name for arrival in receiver.happened())
     return {**_figures(options, crew, happened, seconds), "times_a_person_decided": doubts}
 
@@ -178,7 +180,7 @@ def _figures(
         "told_to_end": crew.counts["end"],
         "of_these_in_namespaces": crew.counts["apart"],
         "ended_badly": crew.counts["ended badly"],
-        "breaks": rows("SELECT coalesce(sum(breaks), 0) AS n FROM sessions")[0]["n"],
+        "breaks": int(rows("SELECT coalesce(sum(breaks), 0) AS n FROM sessions")[0]["n"]),
         "lost": len(wanted - set(happened)),
         "doubled": sum(count > 1 for count in happened.values()),
         "not_completed": options.sessions - statuses["completed"],
