@@ -68,11 +68,15 @@ class Crew:
             self.start(number < self.apart)
 
     def trouble(self, chance: random.Random, stop_s: float) -> None:
-        """Do something to one of them, and wake who has been stopped for long enough."""
+        """Do something to one of them, or to sessions of the server; wake who was stopped for long enough."""
         for member in [member for member, until in self.stopped.items() if time.monotonic() >= until]:
             del self.stopped[member]
             os.kill(member.pid, signal.SIGCONT)
-        member, deed = chance.choice(self.living), chance.choice(TROUBLE)
+        deeds = (*TROUBLE, "cut") if self.stage.url else TROUBLE
+        member, deed = chance.choice(self.living), chance.choice(deeds)
+        if deed == "cut":
+            self.counts["cut"] += cut(self.stage.url, chance)
+            return
         if not Path(f"/proc/{member.pid}").exists():
             self._follow(member, 0)
             self.counts["ended alone"] += 1
@@ -109,6 +113,19 @@ class Crew:
         return Counter(place.read_text().splitlines() if place.exists() else ())
 
 
+def cut(url: str, chance: random.Random) -> int:
+    """End a third of the sessions of a store, those by which owners are known among them; say how many."""
+    import psycopg
+
+    query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'planwright' ORDER BY pid"
+    with psycopg.connect(url, application_name="cutter", autocommit=True) as session:
+        pids = [row[0] for row in session.execute(query).fetchall()]
+        chosen = chance.sample(pids, len(pids) // 3)
+        for pid in chosen:
+            session.execute("SELECT pg_terminate_backend(%s)", [pid])
+    return len(chosen)
+
+
 class Notes(logging.Handler):
     """Notes in a file what a worker logs: writes that were refused, and stores that failed."""
 
@@ -124,7 +141,8 @@ class Notes(logging.Handler):
         elif "is locked" in text:
             os.write(self._file, b"lock errors\n")
         elif record.levelno >= logging.ERROR:
-            os.write(self._file, f"error: {text[:200]}".replace("\n", " ").encode() + b"\n")
+            what = "store failures" if "lost" in text or "store failed" in text else f"error: {text[:100]}"
+            os.write(self._file, what.replace("\n", " ").encode() + b"\n")
 
 
 def notes_of(stage: Stage) -> Path:

@@ -1,9 +1,10 @@
 """Sessions of ten steps, and workers that are killed, stopped past their lease and asked to end.
 
-Processes are real, and so is the receiver that counts effects. With `--postgres` the store is a server, and
-two workers are in PID and network namespaces of their own, where this machine permits that. At the end every
-session has to have ended as it should, and each of its effects has to have happened once. Prints a table,
-writes `workers.json`, and exits with 1 when anything is lost, doubled, stuck, or ends otherwise.
+Processes are real, and so is the receiver that counts effects. With `--postgres` the store is a server,
+whose sessions are ended, too, and two workers are in PID and network namespaces of their own, where this
+machine permits that. At the end every session has to have ended as it should, and each of its effects has to
+have happened once. Prints a table, writes `workers.json`, and exits with 1 when anything is lost, doubled,
+stuck, or ends otherwise.
 """
 
 from __future__ import annotations
@@ -178,6 +179,7 @@ def _figures(
         "killed": crew.counts["kill"],
         "stopped": crew.counts["stop"],
         "told_to_end": crew.counts["end"],
+        "sessions_of_the_server_ended": crew.counts["cut"],
         "of_these_in_namespaces": crew.counts["apart"],
         "ended_badly": crew.counts["ended badly"],
         "breaks": int(rows("SELECT coalesce(sum(breaks), 0) AS n FROM sessions")[0]["n"]),
