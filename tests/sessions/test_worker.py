@@ -12,7 +12,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.domain.errors import QueueFull, RunError
+from planwright.domain.errors import QueueFull, RunError, StoreFailed
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
 from tests.patience import PATIENCE_S
@@ -72,6 +72,23 @@ async def test_what_is_queued_is_done_and_told(scene: Scene, at_work: AtWork) ->
     assert events[-2:] == ["task_completed", "run_end"]
     assert events.index("checkpoint") < events.index("verdict")
     assert (await agent.aget_state(scene.config)).values["answer"] == "read it"
+
+
+async def test_a_worker_that_comes_before_its_store_begins_when_that_is_there(
+    scene: Scene, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await agent.aenqueue("Read", thread_id=scene.thread)
+    run, failures = agent.stores.database.run, iter([StoreFailed("the server is gone", "start it")])
+
+    async def run_late(name: str, job: Any, **options: Any) -> Any:
+        if name == "worker" and (failure := next(failures, None)):
+            raise failure
+        return await run(name, job, **options)
+
+    monkeypatch.setattr(agent.stores.database, "run", run_late)
+    async with at_work(agent):
+        assert await until(scene, "completed") == ["completed"]
 
 
 async def test_a_full_queue_refuses_and_writes_nothing_down(scene: Scene) -> None:
