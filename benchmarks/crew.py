@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import cProfile
 import logging
 import os
 import random
 import signal
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -150,8 +151,8 @@ def notes_of(stage: Stage) -> Path:
     return stage.workspace / "notes"
 
 
-def work(stage: Stage) -> None:
-    """Be a worker until SIGTERM, which was blocked before it was forked."""
+def work(stage: Stage, profile: Path | None = None) -> None:
+    """Be a worker until SIGTERM, which was blocked before it was forked; `profile` gets where time went."""
     logger = logging.getLogger("planwright")
     logger.setLevel(logging.INFO)
     logger.addHandler(Notes(notes_of(stage)))
@@ -164,7 +165,10 @@ def work(stage: Stage) -> None:
         async with agent:
             await worker.run()
 
-    asyncio.run(run())
+    with cProfile.Profile() if profile else nullcontext() as profiler:
+        asyncio.run(run())
+    if profiler is not None:
+        profiler.dump_stats(str(profile))
 
 
 def _work_apart(stage: Stage, door: Path) -> None:

@@ -59,9 +59,9 @@ BAD = ("lost", "doubled", "not_completed", "told_two_ends", "ended_badly", "stuc
 class Foreman(Script):
     """A model that plans one session after another: which one, the number in the request says."""
 
-    def __init__(self, steps: int) -> None:
+    def __init__(self, steps: int, kinds: Sequence[str] = KINDS) -> None:
         super().__init__("", ())
-        self.steps = steps
+        self.steps, self.kinds = steps, kinds
 
     def reply(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
@@ -70,10 +70,11 @@ class Foreman(Script):
         number = NUMBER.findall(json.dumps(messages))
         if not number or not str(messages[0]["content"]).startswith("Role: planner"):
             return {"role": "assistant", "content": "That is done."}
-        return {"role": "assistant", "content": json.dumps(plan_of(int(number[-1]), self.steps))}
+        plan = plan_of(int(number[-1]), self.steps, self.kinds)
+        return {"role": "assistant", "content": json.dumps(plan)}
 
 
-def plan_of(number: int, steps: int) -> dict[str, Any]:
+def plan_of(number: int, steps: int, kinds: Sequence[str] = KINDS) -> dict[str, Any]:
     """Plan a session: each step but the first two comes after one or two of those before it."""
     chance = random.Random(number)
     listed = []
@@ -81,7 +82,7 @@ def plan_of(number: int, steps: int) -> dict[str, Any]:
         before = chance.sample(range(n), min(n, chance.choice((0, 1, 1, 2))))
         step = {
             "id": f"s{n}",
-            "capability": f"bench.{chance.choice(KINDS)}",
+            "capability": f"bench.{chance.choice(kinds)}",
             "params": {"name": f"r{number} s{n}"},
         }
         listed.append({**step, "depends_on": [f"s{m}" for m in sorted(before)]})
