@@ -88,8 +88,7 @@ class Stage:
             providers={"desk": provider},
             sessions={"lease_s": self.lease_s},
             storage={"busy_timeout_s": self.busy_timeout_s, **({"url": self.url} if self.url else {})},
-            execution={"retry_base_ms": 1},
-            **{**self.settings, **self.shape.settings},
+            **{"execution": {"retry_base_ms": 1}, **self.settings, **self.shape.settings},
         )
         stores = open_stores(
             settings.store_folder,
@@ -97,7 +96,11 @@ class Stage:
             boundary=boundary,
             url=settings.store_url,
         )
-        return build_graph(settings, capabilities=sending(self.receiver), stores=stores, clock=clock)
+        return build_graph(settings, capabilities=self.capabilities(), stores=stores, clock=clock)
+
+    def capabilities(self) -> list[Capability]:
+        """Declare what its runs call."""
+        return sending(self.receiver)
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
         """Read rows of the store beside the program; none where there is no such database or table."""

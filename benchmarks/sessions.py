@@ -53,6 +53,8 @@ def main() -> int:
             server.remove()
     figures = figures_of(trials)
     options.json.write_text(json.dumps(figures, indent=2) + "\n")
+    for strike in wanted:
+        _kept_trials(options, strike, address).unlink(missing_ok=True)
     _print(Console(), trials, figures)
     return int(any(figures[name] for name in BAD))
 
@@ -72,6 +74,13 @@ def sweep(options: argparse.Namespace, strike: Strike, wanted: int, address: str
         left = [point for point in points if not any(_is_of(trial, point) for trial in trials)]
         trials += _played(left, kept, Path(place), wanted, strike, trials)
     return trials
+
+
+def _kept_trials(options: argparse.Namespace, strike: Strike, address: str) -> Path:
+    """Name the file that trials are written to as they end, until all have."""
+    return Path(
+        options.json.with_name(f"{options.json.stem}-{strike if address else 'files'}-{options.seed}.jsonl")
+    )
 
 
 def _played(

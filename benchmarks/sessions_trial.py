@@ -111,6 +111,9 @@ class Play:
                 outcome.mixed = sum("settle" in name for name in self.trial.processes)
                 break
             self._do(task)
+            if self.trial.processes[-1].endswith(f" {-signal.SIGALRM}"):
+                outcome.problem = "a process came to no end"
+                break
         else:
             states = [(run["status"], run["paused_for"]) for run in self.stage.rows(RUNS)]
             outcome.problem = f"after {MOST} processes it is {states}: {self.trial.processes[-4:]}"
