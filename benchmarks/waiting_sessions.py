@@ -22,7 +22,7 @@ from benchmarks.crew import PATIENCE_S, Crew, work
 from benchmarks.workers import SETTINGS, TOML, Foreman, queue
 from planwright.checkpoints.consent.gate import Decision
 
-AT_ONCE, MOST_SHOWN = 100, 12
+AT_ONCE, MOST_SHOWN = 100, 20
 COMMANDS = (("sessions", "ls"), ("sessions", "ls", "--json"), ("ls", "--waiting"))
 WAITING = "SELECT count(*) AS n FROM runs WHERE status = 'waiting' AND lease_until = 0"
 ENDED = "SELECT count(*) AS n FROM runs WHERE ended_at IS NOT NULL"
