@@ -100,6 +100,7 @@ class Agent(RunActions):
                 await self._resolve(config)
                 input = None
             options = {"durability": durability or "sync", **kwargs}
+            seen = await self.stores.runs.latest(thread)
             snapshot = await self.aget_state(merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
                 input = None
@@ -115,7 +116,7 @@ class Agent(RunActions):
                 await self.ainvoke(None, merged)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
-            arrival = Arrival(input, merged, context, snapshot)
+            arrival = Arrival(input, merged, context, snapshot, seen and seen.lease_token)
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)

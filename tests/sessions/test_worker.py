@@ -12,7 +12,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.domain.errors import QueueFull, RunError, StoreFailed
+from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
 from tests.patience import PATIENCE_S
@@ -89,6 +89,25 @@ async def test_a_worker_that_comes_before_its_store_begins_when_that_is_there(
     monkeypatch.setattr(agent.stores.database, "run", run_late)
     async with at_work(agent):
         assert await until(scene, "completed") == ["completed"]
+
+
+async def test_who_has_read_a_run_before_another_did_it_does_not_begin_it_anew(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    late = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await first.aenqueue("Wipe", thread_id=scene.thread)
+    run_for = late.door.arrivals.run_for
+
+    async def run_for_after_the_other(*args: Any) -> Any:
+        await first.ainvoke(None, scene.config)  # to its gate
+        return await run_for(*args)
+
+    monkeypatch.setattr(late.door.arrivals, "run_for", run_for_after_the_other)
+    with pytest.raises(RunHeld, match="was worked on by another process in this moment"):
+        await late.ainvoke(None, scene.config)
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "waiting", "lease_token": 1}]
+    assert types(scene).count("plan_created") == 1
 
 
 async def test_a_full_queue_refuses_and_writes_nothing_down(scene: Scene) -> None:
