@@ -111,9 +111,11 @@ class Agent(RunActions):
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
+                newest = seen = await self.stores.runs.latest(thread)
+                snapshot = await self.aget_state(merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
+                seen = await self.stores.runs.latest(thread)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
             arrival = Arrival(input, merged, context, snapshot, seen and seen.lease_token)

@@ -33,7 +33,7 @@ class Gates:
 
         Where the end of its run was asked for meanwhile, nobody is asked: it is closed from the beginning.
         """
-        asked = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
+        end = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
 
         def job(connection: sqlite3.Connection) -> Gate:
             connection.execute(
@@ -45,7 +45,7 @@ class Gates:
                 + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
                 + (self._timer.seconds(), self._timer.boot, gate.channel),
             )
-            if (row := connection.execute(asked, (gate.run_id,)).fetchone()) is not None:
+            if (row := connection.execute(end, (gate.run_id,)).fetchone()) is not None:
                 close_gates(connection, gate.run_id, gate.requested_at, row[0])
             return _read(connection, gate.gate_id)
 
