@@ -118,7 +118,7 @@ class Agent(RunActions):
                 seen = await self.stores.runs.latest(thread)
                 snapshot = await self.aget_state(merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
-            arrival = Arrival(input, merged, context, snapshot, seen and seen.lease_token)
+            arrival = Arrival(input, merged, context, snapshot, seen.lease_token if seen else None)
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)

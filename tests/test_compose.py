@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def services() -> dict[str, Any]:
-    services: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))["services"]
+    services: dict[str, Any] = yaml.load((ROOT / "compose.yaml").read_text("utf-8"), Loader=yaml.SafeLoader)[
+        "services"
+    ]
     return services
 
 
