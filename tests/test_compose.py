@@ -17,9 +17,8 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture
 def services() -> dict[str, Any]:
-    services: dict[str, Any] = yaml.load((ROOT / "compose.yaml").read_text("utf-8"), Loader=yaml.SafeLoader)[
-        "services"
-    ]
+    text = (ROOT / "compose.yaml").read_text("utf-8")
+    services: dict[str, Any] = yaml.load(text, yaml.SafeLoader)["services"]  # type: ignore[no-untyped-call]
     return services
 
 
