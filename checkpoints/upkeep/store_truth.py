@@ -62,7 +62,7 @@ FAULTS: dict[str, tuple[str, str]] = {
         "SELECT run_id FROM runs r WHERE (ended_at IS NOT NULL OR EXISTS (SELECT 1 FROM plans p"
         " WHERE p.run_id = r.run_id)) AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.run_id = r.run_id"
         " AND (j.type = 'user_message' OR (j.type = 'task_queued' AND r.cancelled_by IS NOT NULL"
-        " AND NOT EXISTS (SELECT 1 FROM journal b WHERE b.run_id = r.run_id AND b.type = 'task_started'))))",
+        " AND NOT EXISTS (SELECT 1 FROM plans b WHERE b.run_id = r.run_id))))",
         RESTORE,
     ),
     "the journal tells another end, or another answer, of run {}": (
