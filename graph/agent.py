@@ -110,8 +110,7 @@ class Agent(RunActions):
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                newest = await self.stores.runs.latest(thread)
-                token, snapshot = await self._token_and_state(thread, merged)
+                newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 token, snapshot = await self._token_and_state(thread, merged)
