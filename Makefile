@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -136,9 +136,10 @@ postgresql:  # where it is missing, and can be installed
 		|| ! command -v apt-get > /dev/null || apt-get install -y -qq --no-install-recommends postgresql > /dev/null \
 		|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null)
 
-postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the store; then 510 kills of processes, sessions, servers -> postgres.json
+postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the store; then 510 kills of processes, sessions, servers, and workers in namespaces -> postgres.json workers.json
 	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios tests/sessions
-	$(BIN)/python -m benchmarks.postgres
+	$(BIN)/python -m benchmarks.sessions --postgres --points 510 --json postgres.json
+	$(BIN)/python -m benchmarks.workers --postgres --every 1
 
 web: setup  ## The page of the wheel in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
@@ -167,6 +168,12 @@ order: setup  ## 500 plans that read and write the same things end as if run one
 workers: setup  ## 200 sessions, and workers that are killed, stopped and asked to end all the while -> workers.json
 	$(BIN)/python -m benchmarks.workers
 
+sessions: setup  ## 2,000 sessions of twenty shapes, whose processes are killed at counted boundaries -> sessions.json
+	$(BIN)/python -m benchmarks.sessions
+
+scale: setup postgresql  ## Files and PostgreSQL side by side: throughput, 10,000 gates, 500 live sessions, 10,000 steps -> scale.json
+	$(BIN)/python -m benchmarks.scale
+
 soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
 	$(BIN)/python -m benchmarks.soak
 
@@ -185,4 +192,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

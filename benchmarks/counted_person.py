@@ -64,7 +64,7 @@ class Person:
         """Do what is next until all has ended, or nothing goes on."""
         for _ in range(ROUNDS):
             try:
-                if self._next():
+                if self.step():
                     self.outcome.ended = True
                     break
             except PlanwrightError as error:
@@ -74,7 +74,7 @@ class Person:
                 time.sleep(PAUSE_S)
         return self.outcome
 
-    def _next(self) -> bool:
+    def step(self) -> bool:
         """Take one step; say whether all has ended."""
         stage = self.stage
         runs = stage.rows("SELECT * FROM runs ORDER BY rowid")

@@ -64,7 +64,7 @@ class Shape:
     """A run by its model's script; `effects` counts what has to have happened when all of it has ended.
 
     `then` is what follows the run: it is undone, forked with its last step run again, or what it proposes is
-    remembered.
+    remembered. What is in `may` happens so often or less.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Shape:
     policy: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     ends: tuple[str, ...] = ("completed",)
+    may: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def request(self) -> str:

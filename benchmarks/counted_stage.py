@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from benchmarks.consent_cases import DEFAULT_POLICY
 from benchmarks.counted_shapes import Shape
 from benchmarks.counting_receiver import Receiver, receiving
+from benchmarks.server_rows import server_rows
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
@@ -32,6 +33,7 @@ from planwright.domain.plan import Compensation
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
+from planwright.state.invocation import Clock, utc_now
 
 THREAD = "11111111-2222-4333-8444-555555555555"
 CHILD_S = 60
@@ -53,6 +55,7 @@ class Stage:
     lease_s: float = 60
     busy_timeout_s: float = 30
     settings: dict[str, Any] = field(default_factory=dict)
+    url: str = ""  # of the store in PostgreSQL; empty where it is a file
 
     @property
     def store(self) -> Path:
@@ -72,7 +75,7 @@ class Stage:
             database.call("create", lambda connection: None)
         agent.close()
 
-    def open(self, boundary: Boundary | None = None) -> Agent:
+    def open(self, boundary: Boundary | None = None, clock: Clock = utc_now) -> Agent:
         """Open an agent over the workspace, with this shape's model behind a provider."""
         provider = {
             "base_url": f"http://127.0.0.1:{self.receiver.port}/v1",
@@ -84,18 +87,25 @@ class Stage:
             self.workspace,
             providers={"desk": provider},
             sessions={"lease_s": self.lease_s},
-            storage={"busy_timeout_s": self.busy_timeout_s},
-            execution={"retry_base_ms": 1},
-            **{**self.settings, **self.shape.settings},
+            storage={"busy_timeout_s": self.busy_timeout_s, **({"url": self.url} if self.url else {})},
+            **{"execution": {"retry_base_ms": 1}, **self.settings, **self.shape.settings},
         )
-        return build_graph(
-            settings,
-            capabilities=sending(self.receiver),
-            stores=open_stores(settings.store_folder, busy_timeout_s=self.busy_timeout_s, boundary=boundary),
+        stores = open_stores(
+            settings.store_folder,
+            busy_timeout_s=self.busy_timeout_s,
+            boundary=boundary,
+            url=settings.store_url,
         )
+        return build_graph(settings, capabilities=self.capabilities(), stores=stores, clock=clock)
+
+    def capabilities(self) -> list[Capability]:
+        """Declare what its runs call."""
+        return sending(self.receiver)
 
     def rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
-        """Read rows of `planwright.db` with plain SQLite; none where there is no such database or table."""
+        """Read rows of the store beside the program; none where there is no such database or table."""
+        if self.url:
+            return server_rows(self.url, query, *values)
         return rows_of(self.store / "planwright.db", query, *values)
 
 

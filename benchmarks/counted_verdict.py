@@ -15,7 +15,8 @@ def effects_wrong(stage: Stage) -> tuple[list[str], list[str], list[str]]:
     What was to follow an effect that is left in doubt is left, too.
     """
     happened = [one.name for one in stage.receiver.happened()]
-    doubled = [name for name in set(happened) if happened.count(name) > stage.shape.effects.get(name, 0)]
+    most = {**stage.shape.may, **stage.shape.effects}
+    doubled = [name for name in set(happened) if happened.count(name) > most.get(name, 0)]
     missing = [name for name, times in stage.shape.effects.items() if happened.count(name) < times]
     doubtful = stage.rows("SELECT 1 FROM effects WHERE status IN ('in_doubt', 'intent')")
     return doubled, [] if doubtful else missing, missing if doubtful else []

@@ -55,7 +55,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="crash-") as folder:
         recorded = side_by_side(unkilled, Path(folder), lambda done, running: True)
         if options.points:
-            trials = sampled(unkilled, recorded, Path(folder), options.points, options.seed)
+            trials = _sampled(unkilled, recorded, Path(folder), options.points, options.seed)
         else:
             counted = _counted(recorded)
             every = (_every(point, counted[point.scenario.name], Path(folder)) for point in unkilled)
@@ -73,10 +73,8 @@ def store_of(boundary: str) -> str:
     return next((name for name, of_store in STORES if jobs & of_store), "reads")
 
 
-def side_by_side(
-    points: Iterable[Point], folder: Path, keep_going: _KeepGoing, slots: int = SLOTS
-) -> list[Trial]:
-    """Try points in forked processes, as many at a time as there are `slots`.
+def side_by_side(points: Iterable[Point], folder: Path, keep_going: _KeepGoing) -> list[Trial]:
+    """Try points in forked processes, as many at a time as there are slots.
 
     `keep_going` is asked before each, with the trials so far and the number of those under way.
     """
@@ -86,7 +84,7 @@ def side_by_side(
     running: dict[int, Path] = {}
     waiting = iter(points)
     while True:
-        while len(running) < slots and keep_going(done, len(running)):
+        while len(running) < SLOTS and keep_going(done, len(running)):
             point = next(waiting, None)
             if point is None:
                 break
@@ -129,8 +127,8 @@ def _every(unkilled: Point, recorded: int, folder: Path) -> list[Trial]:
     )
 
 
-def sampled(
-    unkilled: list[Point], recorded: list[Trial], folder: Path, wanted: int, seed: int, slots: int = SLOTS
+def _sampled(
+    unkilled: list[Point], recorded: list[Trial], folder: Path, wanted: int, seed: int
 ) -> list[Trial]:
     """Kill at a sample of the recorded boundaries.
 
@@ -145,7 +143,7 @@ def sampled(
     def keep_going(done: Sequence[Trial], running: int) -> bool:
         return sum(trial.killed for trial in done) + running < wanted
 
-    return side_by_side(points, folder, keep_going, slots)
+    return side_by_side(points, folder, keep_going)
 
 
 def _counted(recorded: list[Trial]) -> dict[str, int]:
@@ -153,7 +151,7 @@ def _counted(recorded: list[Trial]) -> dict[str, int]:
 
 
 def _at(unkilled: Point, n: int) -> Point:
-    return replace(unkilled, at=n)
+    return Point(unkilled.scenario, n, unkilled.only, unkilled.fault)
 
 
 def _figures(killed: list[Trial], judged: list[Trial]) -> dict[str, float]:

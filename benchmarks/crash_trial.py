@@ -6,28 +6,25 @@ either store. A second child does what a user would do. Then the receivers are a
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import random
 import signal
 import sqlite3
 import tempfile
 import threading
-import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
-from planwright.checkpoints.database import Boundary, T
+from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -36,9 +33,7 @@ from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
 
-ROUNDS, CHILD_S, MOST_DELAY_S = 8, 60, 0.004
-URL = "PLANWRIGHT_STORAGE__URL"
-Strike = Literal["process", "session", "backend"]
+ROUNDS, CHILD_S = 8, 60
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444-555555555555"}}
 REQUEST = {"messages": [("user", "Carry out the six effects")]}
 OTHER_REQUEST = {"messages": [("user", "Hello")]}
@@ -47,23 +42,12 @@ UNPLANNED = RunContext(planning_mode="never")
 
 @dataclass(frozen=True)
 class Point:
-    """Where a run dies: at its n-th boundary whose name holds `only`, or nowhere.
-
-    With a `server` of PostgreSQL its store is a schema there, whose name begins as that address ends; and it
-    may be a session that ends, or the process that serves one, a moment after the boundary.
-    """
+    """Where a run dies: at its n-th boundary whose name holds `only`, or nowhere."""
 
     scenario: Scenario
     at: int | None
     only: str = ""
     fault: Fault = "none"
-    server: str = ""
-    strike: Strike = "process"
-
-    @property
-    def url(self) -> str:
-        """The address of the store in this process; empty where it is a file."""
-        return f"{self.server}{os.getpid()}&application_name={os.getpid()}" if self.server else ""
 
 
 @dataclass
@@ -104,7 +88,6 @@ class Trap:
         self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._point = point
         self._lock, self._seen = threading.Lock(), 0
-        self.struck = False
 
     def __call__(self, name: str) -> None:
         """Stand at a boundary."""
@@ -112,25 +95,7 @@ class Trap:
             os.write(self._log, f"{name}\n".encode())
             self._seen += self._point.only in name
             if self._point.only in name and self._seen == self._point.at:
-                if self._point.strike == "process":
-                    os.kill(os.getpid(), signal.SIGKILL)
-                self.struck = True
-                threading.Thread(target=end_session, args=(self._point,), daemon=True).start()
-
-
-def end_session(point: Point) -> None:
-    """End a session of the store, or kill the process that serves it, within the next transactions."""
-    import psycopg
-
-    time.sleep(random.Random(f"{point.scenario.name} {point.at}").random() * MOST_DELAY_S)
-    query = "SELECT pid FROM pg_stat_activity WHERE application_name = current_setting('application_name')"
-    with psycopg.connect(os.environ[URL], autocommit=True) as server:
-        rows = server.execute(f"{query} AND pid <> pg_backend_pid() ORDER BY xact_start").fetchall()
-        if point.strike == "backend" and rows:
-            os.kill(rows[0][0], signal.SIGKILL)  # with all others, and the server starts anew
-            return
-        for (pid,) in rows:
-            server.execute("SELECT pg_terminate_backend(%s)", (pid,))
+                os.kill(os.getpid(), signal.SIGKILL)
 
 
 def preload() -> None:
@@ -143,13 +108,10 @@ def preload() -> None:
 def try_point(point: Point, workspace: Path) -> Trial:
     """Run, kill, recover and judge, in a folder made for it. Call it where no thread runs."""
     workspace.mkdir()
-    if point.server:
-        os.environ[URL] = point.url
     log, report = workspace.with_suffix(".log"), workspace.with_suffix(".json")
     if point.scenario.earlier:
         in_child(lambda: talk(workspace, point))
     first = in_child(lambda: live(workspace, point, log))
-    struck = workspace.with_suffix(".struck").exists()
     boundaries = log.read_text().splitlines() if log.exists() else []
     second = in_child(lambda: report.write_text(json.dumps(asdict(recover(workspace, point)))))
     outcome = Outcome(**json.loads(report.read_text())) if second == 0 else Outcome()
@@ -157,15 +119,13 @@ def try_point(point: Point, workspace: Path) -> Trial:
         outcome.problem = f"the recovering process ended with {second}"
     elif first not in (0, -signal.SIGKILL):
         outcome.problem = f"the first process ended with {first}"
-    approved: int | None = sum(name.count("decision") for name in boundaries if " after " in name)
-    if point.strike != "process":
-        approved = None  # a commit that failed has its boundary, too
+    approved = sum(name.count("decision") for name in boundaries if " after " in name)
     trial = Trial(
         scenario=point.scenario.name,
         at=point.at or 0,
         boundary=boundaries[-1] if boundaries else "",
         boundaries=sum(point.only in name for name in boundaries),
-        killed=struck or first == -signal.SIGKILL,
+        killed=first == -signal.SIGKILL,
     )
     tallies = {effect.id: effect.tally(workspace) for effect in point.scenario.effects}
     return judge(trial, point.scenario, approved, outcome, tallies)
@@ -194,7 +154,7 @@ def build(workspace: Path, point: Point, boundary: Boundary | None = None) -> Ag
         settings,
         model=ScriptedModel(replies=[json.dumps(plan)]),
         capabilities=receiving(point.fault),
-        stores=open_stores(settings.store_folder, boundary=boundary, url=settings.store_url),
+        stores=open_stores(settings.store_folder, boundary=boundary),
     )
 
 
@@ -213,32 +173,25 @@ def talk(workspace: Path, point: Point) -> None:
 def live(workspace: Path, point: Point, log: Path) -> None:
     """Run the plan from the request to its end, approving what asks; die at the point."""
     trap = Trap(log, point)
-    try:
-        agent = build(workspace, point, trap)
-        out = agent.invoke(REQUEST, CONFIG)
-        for _ in range(ROUNDS):
-            asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
-            if not asking:
-                break
-            out = _answer(agent, asking[0])
-        agent.close()
-    except PlanwrightError:
-        if not trap.struck:
-            raise  # a session that was lost is told, and the run goes on later
-    if trap.struck:
-        workspace.with_suffix(".struck").touch()
+    agent = build(workspace, point, trap)
+    out = agent.invoke(REQUEST, CONFIG)
+    for _ in range(ROUNDS):
+        asking = [found.value["gate_id"] for found in out.get("__interrupt__", ()) if found.value]
+        if not asking:
+            break
+        out = _answer(agent, asking[0])
+    agent.close()
 
 
 def recover(workspace: Path, point: Point) -> Outcome:
     """Do what a user would until the run has ended; then read it again, and ask for something else."""
     outcome = Outcome()
-    trap = Trap(workspace.with_suffix(".again"), point) if point.strike != "process" else None
-    agent = build(workspace, point, trap)  # a session may be lost once more
+    agent = build(workspace, point)
     try:
         run_id = _to_the_end(agent, point.scenario, outcome)
-        patiently(lambda: _read_records(agent, run_id, outcome))
-        outcome.read_again = str(patiently(lambda: agent.invoke(None, CONFIG)).get("status"))
-        later = patiently(lambda: _ask_again(agent))
+        _read_records(agent, run_id, outcome)
+        outcome.read_again = str(agent.invoke(None, CONFIG).get("status"))
+        later = agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
         outcome.next_run = str(later.get("status"))
         outcome.messages = [message.type for message in later["messages"]]
     except Exception:  # noqa: BLE001 - whatever a recovery raises is a finding
@@ -247,31 +200,12 @@ def recover(workspace: Path, point: Point) -> Outcome:
     return outcome
 
 
-def patiently(work: Callable[[], T]) -> T:
-    """Do something again where the store failed: nothing of it was done, or what was is on record."""
-    for _ in range(ROUNDS):
-        with contextlib.suppress(StoreFailed):
-            return work()
-    return work()
-
-
-def _ask_again(agent: Agent) -> dict[str, Any]:
-    """Ask for something else; where that was begun and broke off, go on with it."""
-    runs, _ = agent.stores.database.call("read", _runs_and_gates)
-    begun = bool(runs) and not runs[-1]["ended_at"]
-    output: dict[str, Any] = (
-        agent.invoke(None, CONFIG) if begun else agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
-    )
-    return output
-
-
 def judge(
-    trial: Trial, scenario: Scenario, approved: int | None, outcome: Outcome, tallies: dict[str, Tally]
+    trial: Trial, scenario: Scenario, approved: int, outcome: Outcome, tallies: dict[str, Tally]
 ) -> Trial:
     """Count what was lost, doubled and left in doubt, and say what is wrong with the end.
 
-    `approved` decisions were durable when the process died, where that is known; none of them may be asked
-    for again.
+    `approved` decisions were durable when the process died; none of them may be asked for again.
     """
     doubtful = {step for step, how in outcome.steps.items() if how == "in_doubt"}
     completed = {step for step, how in outcome.steps.items() if how == "completed"}
@@ -288,7 +222,7 @@ def judge(
     )
 
 
-def _wrong(scenario: Scenario, approved: int | None, outcome: Outcome, doubtful: set[str]) -> Iterator[str]:
+def _wrong(scenario: Scenario, approved: int, outcome: Outcome, doubtful: set[str]) -> Iterator[str]:
     if outcome.problem:
         yield outcome.problem
         return
@@ -300,7 +234,7 @@ def _wrong(scenario: Scenario, approved: int | None, outcome: Outcome, doubtful:
         yield f"the run ended as {outcome.status or 'nothing'}, not {expected}"
     if outcome.read_again != outcome.status:
         yield f"read again, the run says {outcome.read_again}, its record {outcome.status}"
-    if approved is not None and outcome.approvals + approved != scenario.decisions:
+    if outcome.approvals + approved != scenario.decisions:
         asked = f"{approved} decisions were durable, {outcome.approvals} more were asked for"
         yield f"{asked}, {scenario.decisions} were due"
     if outcome.endings != 1:
@@ -313,36 +247,21 @@ def _wrong(scenario: Scenario, approved: int | None, outcome: Outcome, doubtful:
 
 def _to_the_end(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
     for _ in range(ROUNDS):
-        with contextlib.suppress(StoreFailed):  # where a session may be lost: the run goes on later
-            if run_id := _next_round(agent, scenario, outcome):
-                return run_id
-    raise TimeoutError(f"the run has not ended after {ROUNDS} rounds")
-
-
-def _next_round(agent: Agent, scenario: Scenario, outcome: Outcome) -> str:
-    """Enter the run once more; its id once it has ended."""
-    runs, gates = agent.stores.database.call("read", _runs_and_gates)
-    run = next(iter(runs[1 if scenario.earlier else 0 :]), None)
-    if run is None:
-        agent.invoke(REQUEST, CONFIG)
-    elif run["ended_at"]:
-        outcome.status = run["status"]
-        return str(run["run_id"])
-    elif gates:
-        gate_id, kind = gates[0]
-        asks = kind != "escalation"  # a blind effect in doubt is left there, never run again
-        try:
+        runs, gates = agent.stores.database.call("read", _runs_and_gates)
+        run = next(iter(runs[1 if scenario.earlier else 0 :]), None)
+        if run is None:
+            agent.invoke(REQUEST, CONFIG)
+        elif run["ended_at"]:
+            outcome.status = run["status"]
+            return str(run["run_id"])
+        elif gates:
+            gate_id, kind = gates[0]
+            asks = kind != "escalation"  # a blind effect in doubt is left there, never run again
+            outcome.approvals += asks
             _answer(agent, gate_id, "approve" if asks else "reject")
-        finally:
-            outcome.approvals += asks and _is_answered(agent, gate_id)
-    else:
-        agent.invoke(None, CONFIG)
-    return ""
-
-
-def _is_answered(agent: Agent, gate_id: str) -> bool:
-    query = "SELECT status <> 'open' FROM gates WHERE gate_id = ?"
-    return bool(agent.stores.database.call("read", lambda c: c.execute(query, (gate_id,)).fetchone()[0]))
+        else:
+            agent.invoke(None, CONFIG)
+    raise TimeoutError(f"the run has not ended after {ROUNDS} rounds")
 
 
 def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[tuple[str, str]]]:
@@ -354,11 +273,9 @@ def _runs_and_gates(store: sqlite3.Connection) -> tuple[list[sqlite3.Row], list[
 def _read_records(agent: Agent, run_id: str, outcome: Outcome) -> None:
     steps = "SELECT step_id, status, json_extract(result, '$.code') FROM steps WHERE run_id = ?"
     ends = "SELECT count(*) FROM journal WHERE run_id = ? AND type = 'run_end'"
-    look = agent.stores.database.look
-    outcome.steps = {
-        row[0]: row[2] or row[1] for row in look(lambda c: c.execute(steps, (run_id,)).fetchall())
-    }
-    outcome.endings = look(lambda c: c.execute(ends, (run_id,)).fetchone()[0])
+    with closing(sqlite3.connect(agent.stores.database.path)) as store:
+        outcome.steps = {row[0]: row[2] or row[1] for row in store.execute(steps, (run_id,))}
+        outcome.endings = store.execute(ends, (run_id,)).fetchone()[0]
 
 
 def _answer(agent: Agent, gate_id: str, answer: str = "approve") -> dict[str, Any]:

@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import owners_races, owners_strangers, owners_wakes
+from benchmarks import namespaces, owners_races, owners_strangers, owners_wakes
 from benchmarks.counted_person import preload
 from benchmarks.counted_stage import quick_folder, side_by_side
 
@@ -75,7 +75,7 @@ def meet(strangers: int, blocked: int, folder: Path) -> dict[str, Results]:
     """Let owners meet that do not see each other, and owners that hold up their loop."""
     parts: dict[str, Results] = {}
     counts = {"alive": strangers // 2, "dead": strangers - strangers // 2, "blocked": blocked}
-    if strangers and (refusal := owners_strangers.permitted()):
+    if strangers and (refusal := namespaces.permitted()):
         print(f"skipped: owners in two PID namespaces, as {refusal}")
         counts = {"blocked": blocked}
     kinds: tuple[owners_strangers.Kind, ...] = ("alive", "dead", "blocked")

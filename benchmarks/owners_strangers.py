@@ -7,11 +7,10 @@ than the lease lasts keeps its run.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,14 +20,13 @@ from benchmarks.consent_cases import plan_steps
 from benchmarks.consent_model import Script
 from benchmarks.counted_person import Person
 from benchmarks.counted_shapes import SHAPES, Shape, call
-from benchmarks.counted_stage import CHILD_S, THREAD, Stage, config, fork, join, staged
+from benchmarks.counted_stage import THREAD, Stage, config, fork, join, staged
 from benchmarks.counted_verdict import effects_wrong
+from benchmarks.namespaces import in_namespace
 from planwright.domain.errors import PlanwrightError
 
 Kind = Literal["alive", "dead", "blocked"]
 LEASE_S, BLOCKED_LEASE_S = 1.5, 0.5
-NEW_USER, NEW_PID, NEW_MOUNTS = 0x10000000, 0x20000000, 0x00020000  # Source: unshare(2), linux/sched.h
-RECURSIVE, PRIVATE = 1 << 14, 1 << 18  # Source: mount(2), linux/mount.h
 _BLOCKED = Shape(
     "a blocked loop",
     Script("Carry out a block", (), plan={"goal": "block", "steps": plan_steps([call("block", "blocked")])}),
@@ -55,61 +53,6 @@ class Meeting:
 def works(kind: Kind, trials: int) -> Iterator[partial[dict[str, Any]]]:
     """Make the trials of a kind."""
     return (partial(_blocked if kind == "blocked" else partial(_strangers, kind)) for _ in range(trials))
-
-
-def permitted() -> str:
-    """Say why no PID namespace can be made here; empty when one can."""
-
-    def work() -> None:
-        join(in_namespace(lambda: None)[0])
-
-    return "" if join(fork(work)) == 0 else "this machine permits no PID namespaces"
-
-
-def in_namespace(work: Callable[[], object]) -> tuple[int, int]:
-    """Do something as process 1 of a PID namespace with a /proc of its own.
-
-    Returns the pids of the process that waits for it, and its own as seen from here.
-    """
-    ours, theirs = os.pipe()
-
-    def outer() -> None:
-        _unshare()
-        pid = fork(partial(_inner, work))
-        os.write(theirs, str(pid).encode())
-        os.close(theirs)
-        if code := join(pid):
-            os._exit(code if code > 0 else 128 - code)
-
-    pid = fork(outer, 2 * CHILD_S)
-    os.close(theirs)
-    inside = os.read(ours, 32)  # not to its end: the process inside holds the other end as long as it lives
-    os.close(ours)
-    return pid, int(inside or 0)
-
-
-def _unshare() -> None:
-    user, group = os.getuid(), os.getgid()
-    flags = NEW_PID | NEW_MOUNTS | (NEW_USER if user else 0)
-    _checked(ctypes.CDLL(None, use_errno=True).unshare(flags))
-    if user:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-        Path("/proc/self/gid_map").write_text(f"0 {group} 1")
-
-
-def _inner(work: Callable[[], object]) -> None:
-    mount = ctypes.CDLL(None, use_errno=True).mount
-    _checked(mount(b"none", b"/", None, RECURSIVE | PRIVATE, None))
-    _checked(mount(b"proc", b"/proc", b"proc", 0, None))
-    if os.getpid() != 1:
-        raise RuntimeError("this is not process 1 of its namespace")
-    work()
-
-
-def _checked(code: int) -> None:
-    if code:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def _strangers(kind: Kind, folder: Path) -> dict[str, Any]:

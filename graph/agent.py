@@ -100,7 +100,7 @@ class Agent(RunActions):
                 await self._resolve(config)
                 input = None
             options = {"durability": durability or "sync", **kwargs}
-            snapshot = await self.aget_state(merged)
+            token, snapshot = await self._token_and_state(thread, merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
                 input = None
             newest = await self._newest_run(merged, snapshot)
@@ -113,9 +113,9 @@ class Agent(RunActions):
                 newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
-                snapshot = await self.aget_state(merged)
+                token, snapshot = await self._token_and_state(thread, merged)
             breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
-            arrival = Arrival(input, merged, context, snapshot)
+            arrival = Arrival(input, merged, context, snapshot, token)
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
@@ -135,6 +135,13 @@ class Agent(RunActions):
             run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
             async for chunk in self._graph(None, run.config, context=run.context, **options):
                 yield chunk
+
+    async def _token_and_state(
+        self, thread_id: str, config: RunnableConfig
+    ) -> tuple[int | None, StateSnapshot]:
+        """Read the fencing token of a thread's newest run, then the state: who works on it later shows."""
+        run = await self.stores.runs.latest(thread_id)
+        return run.lease_token if run else None, await self.aget_state(config)
 
     async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
         """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""

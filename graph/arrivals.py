@@ -41,6 +41,8 @@ class Arrival:
     """Options of the caller; None for those that the run began with."""
     snapshot: StateSnapshot
     """Newest state of the thread."""
+    seen_token: int | None = None
+    """Fencing token that the newest run of the thread had before the state was read; None for no run."""
 
     @property
     def thread_id(self) -> str:

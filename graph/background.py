@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.sessions.queue import Term
+from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
 from planwright.domain.run_context import read_context
 from planwright.graph.checks import profile_of
 from planwright.graph.door import Door
@@ -19,15 +20,15 @@ class EnqueueOptions(TypedDict, total=False):
     """Options of the run, as RunContext or as JSON; None for the defaults."""
     ttl_s: float | None
     """Seconds after which it expires; None for the setting sessions.ttl_s."""
-    schedule: str | None
-    """Name of the schedule that queues it; None where a person or a program does."""
+    schedule: ScheduledTime | None
+    """Time of a schedule that queues it; None where a person or a program does."""
 
 
 async def enqueue(door: Door, request: str, thread_id: str, options: EnqueueOptions) -> None:
     """Write a run down, with the versions that it is to run under, for a worker to take up.
 
-    Raises QueueFull where as many wait as may, RunError where a run of the thread is open, SetupError for
-    a request that cannot begin one.
+    Raises QueueFull where as many wait as may, RunError where a run of the thread is open or the time of a
+    schedule is taken, SetupError for a request that cannot begin one.
     """
     settings, context = door.settings, read_context(options.get("context"))
     await door.arrivals.check_tenant(thread_id, context)

@@ -113,7 +113,8 @@ class Door:
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
-        lease = await self.stores.leases.take(run, self.settings.sessions.lease_s)
+        seen_token = None if fresh else arrival.seen_token
+        lease = await self.stores.leases.take(run, self.settings.sessions.lease_s, seen_token)
         self.stores.saver.begin(lease)
         watching: asyncio.Task[None] | None = None
         reason = ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from planwright.domain.errors import QueueFull, SetupError
+from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
+from planwright.domain.errors import QueueFull, RunError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.settings.workspace import ScheduleSettings
@@ -36,17 +37,16 @@ class Schedules:
                 self._newest[name] = due
 
     async def _queue(self, name: str, schedule: ScheduleSettings, due: datetime) -> None:
-        times = self._agent.stores.schedule_runs
-        if not await times.take(name, schedule.tenant, due, kept_before=due <= self._since):
+        times, time = self._agent.stores.schedule_runs, ScheduledTime(name, due)
+        if not await times.is_free(time, schedule.tenant, kept_before=due <= self._since):
             return
         context = RunContext(
             agent=schedule.agent, planning_mode=schedule.planning, tenant=schedule.tenant, channel="schedule"
         )
         try:
-            config = await self._agent.aenqueue(
-                schedule.request, context=context, ttl_s=schedule.ttl_s, schedule=name
-            )
+            await self._agent.aenqueue(schedule.request, context=context, ttl_s=schedule.ttl_s, schedule=time)
         except (QueueFull, SetupError) as error:
             _LOG.error("schedule %s at %s is left out: %s", name, due.isoformat(), error.cause)
-            return
-        await times.note(name, due, str(config["configurable"]["thread_id"]))
+            await times.leave_out(time, schedule.tenant)
+        except RunError as error:
+            _LOG.info("schedule %s: %s", name, error.cause)

@@ -44,6 +44,7 @@ class Worker:
         self._not_before: dict[str, datetime] = {}
         self._stopped = asyncio.Event()
         self._looked_s = time.monotonic()
+        self._name = ""  # in the table of workers; empty before it has joined
 
     @property
     def is_well(self) -> bool:
@@ -52,7 +53,6 @@ class Worker:
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs."""
-        name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
         _LOG.info("worker begins, %d runs at once", self._settings.max_concurrent)
         try:
             while not self._stopped.is_set():
@@ -62,7 +62,7 @@ class Worker:
                 await self._wait()
         finally:
             await self._drain()
-            await self._stores.workers.leave(name)
+            await self._leave()
             _LOG.info("worker ends")
 
     def stop(self) -> None:
@@ -72,6 +72,8 @@ class Worker:
     async def _look(self) -> bool:
         """Look after what is there, then take up what may go on; say whether anything was taken up."""
         try:
+            if not self._name:
+                self._name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
             await self._schedules.queue_due()
             await self._watchdog.look(self._tasks)
             runnable = await self._stores.queue.runnable(self._clock())
@@ -83,6 +85,13 @@ class Worker:
         for run in chosen:
             self._tasks[run.run_id] = asyncio.create_task(self._work(run), name=run.run_id)
         return bool(chosen)
+
+    async def _leave(self) -> None:
+        """Take it off the list of workers; where the store fails, the next one that joins does that."""
+        try:
+            await self._stores.workers.leave(self._name)
+        except StoreFailed as error:
+            _LOG.error("the store failed at the end: %s", error.cause)
 
     async def _choose(self, runnable: Iterable[QueuedRun]) -> list[Run]:
         """Choose what nobody works on, as many as there is room for."""

@@ -29,7 +29,11 @@ class Gates:
         self._timer = timer
 
     async def open(self, gate: Gate, lease: Lease) -> Gate:
-        """Write a gate down, or return the row that is already there."""
+        """Write a gate down, or return the row that is already there.
+
+        Where the end of its run was asked for meanwhile, nobody is asked: it is closed from the beginning.
+        """
+        end = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
 
         def job(connection: sqlite3.Connection) -> Gate:
             connection.execute(
@@ -41,6 +45,8 @@ class Gates:
                 + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
                 + (self._timer.seconds(), self._timer.boot, gate.channel),
             )
+            if (row := connection.execute(end, (gate.run_id,)).fetchone()) is not None:
+                close_gates(connection, gate.run_id, gate.requested_at, row[0])
             return _read(connection, gate.gate_id)
 
         return await self._database.run("gate", held(lease, job))

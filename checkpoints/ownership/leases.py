@@ -43,9 +43,11 @@ class Leases:
         self._released: set[Lease] = set()  # whose row does not say so yet
         self._heartbeat = heartbeat or Heartbeat()
 
-    async def take(self, run: Run, seconds: float) -> Lease:
+    async def take(self, run: Run, seconds: float, seen_token: int | None = None) -> Lease:
         """Take a run for this process; a new run is written down first.
 
+        With `seen_token` only where its newest lease is still the one with that token: what a caller has read
+        of a run is old once another process has held it.
         Raises RunError while another process holds it, or another run of its thread is open; StoreFailed
         where the store fails, and then the run is held by nobody, whether the lease was committed or not.
         """
@@ -55,6 +57,9 @@ class Leases:
             begin_run(connection, run)
             row = _row(connection, run.run_id)
             self._refuse_held(row)
+            if seen_token is not None and row["lease_token"] != seen_token:
+                cause = f"run {run.run_id} was worked on by another process in this moment"
+                raise RunHeld(cause, f"see how it stands, and try again: planwright show {run.thread_id}")
             lease = _assign(connection, row, self._me(), self._monotonic() + seconds, self._last(run.run_id))
             assigned.append(lease)
             return lease
@@ -155,7 +160,6 @@ class Leases:
 
     def _report(self, lease: Lease, seconds: float) -> bool:
         """Promise to report again; says whether there is anything left to report for."""
-        until = self._monotonic() + seconds
 
         def job(connection: sqlite3.Connection) -> int:
             return connection.execute(
@@ -164,6 +168,7 @@ class Leases:
             ).rowcount
 
         try:
+            until = self._monotonic() + seconds  # the clock may be that of a server
             return bool(self._database.call("lease", job))
         except PlanwrightError:
             return True  # the store may be back at the next beat; no write depends on it

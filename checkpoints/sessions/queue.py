@@ -17,6 +17,7 @@ from planwright.checkpoints.consent.gates import is_late
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
+from planwright.checkpoints.sessions.schedule_runs import ScheduledTime, take_time
 from planwright.domain.clock import Timer
 from planwright.domain.errors import QueueFull
 
@@ -36,8 +37,8 @@ class Term:
 
     ttl_s: float
     """Seconds after which it expires, waiting for people included."""
-    schedule: str | None = None
-    """Name of the schedule that queues it; None where a person or a program does."""
+    schedule: ScheduledTime | None = None
+    """Time of a schedule that queues it; None where a person or a program does."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,24 @@ class Queue:
     ) -> None:
         """Write a run down that a worker is to take up; `own` names the parts that it needs of its program.
 
-        Raises QueueFull where as many wait already as may, RunError while another run of its thread is open.
+        Raises QueueFull where as many wait already as may, RunError while another run of its thread is open,
+        and for a time of a schedule that another worker has taken.
         """
-        at = datetime.fromisoformat(run.started_at)
-        event = {"request": run.request, "versions": dict(versions), "schedule": term.schedule}
+        at, schedule = datetime.fromisoformat(run.started_at), term.schedule.name if term.schedule else None
+        event = {"request": run.request, "versions": dict(versions), "schedule": schedule}
         parts = [(run.run_id, run.tenant, name) for name in own]
 
         def job(connection: sqlite3.Connection) -> None:
             refuse_full(connection, capacity)
+            if term.schedule is not None:
+                take_time(connection, term.schedule, run.tenant, run.run_id)
             begin_run(connection, run)
             connection.execute(
                 "INSERT INTO sessions (run_id, thread_id, tenant, requested_at, expires_at, opened_s, boot,"
                 " schedule) VALUES (?,?,?,?,?,?,?,?)",
                 (run.run_id, run.thread_id, run.tenant, run.started_at)
                 + ((at + timedelta(seconds=term.ttl_s)).isoformat(), self._timer.seconds(), self._timer.boot)
-                + (term.schedule,),
+                + (schedule,),
             )
             connection.executemany(
                 "INSERT OR IGNORE INTO own_parts (run_id, tenant, name) VALUES (?,?,?)", parts

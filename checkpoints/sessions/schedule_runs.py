@@ -1,11 +1,28 @@
-"""The times of schedules that are taken: each by one worker, and only when its last run has ended."""
+"""The times of schedules that are taken: each by one worker, and only when its last run has ended.
+
+A time is taken in the transaction that queues its run, so no time is taken whose run is not queued.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
+from planwright.domain.errors import RunError
+
+_TAKE = "INSERT INTO schedule_runs (name, tenant, due, run_id) VALUES (?,?,?,?)"
+
+
+@dataclass(frozen=True)
+class ScheduledTime:
+    """One time of a schedule."""
+
+    name: str
+    """Name of the schedule."""
+    due: datetime
+    """When it is due, in UTC."""
 
 
 class ScheduleRuns:
@@ -14,38 +31,44 @@ class ScheduleRuns:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def take(self, name: str, tenant: str, due: datetime, *, kept_before: bool) -> bool:
-        """Take a time for this worker; False where another has it, or where the last run has not ended.
+    async def is_free(self, time: ScheduledTime, tenant: str, *, kept_before: bool) -> bool:
+        """Say whether the run of a time is to be queued; False where that was done, or is left out.
 
-        With `kept_before` it is taken only where an earlier time of the schedule was.
+        A time at which the last run has not ended is left out. With `kept_before` it is free only where an
+        earlier time of the schedule was taken.
         """
 
         def job(connection: sqlite3.Connection) -> bool:
-            query = "SELECT max(due) FROM schedule_runs WHERE name = ?"
-            newest = connection.execute(query, (name,)).fetchone()[0]
-            if newest >= due.isoformat() if newest else kept_before:
+            newest = _newest(connection, time.name)
+            if newest >= time.due.isoformat() if newest else kept_before:
                 return False
             query = (
                 "SELECT 1 FROM sessions s JOIN runs r USING (run_id) WHERE s.schedule = ?"
                 " AND r.ended_at IS NULL"
             )
-            open_ = connection.execute(query, (name,)).fetchone()
-            connection.execute(
-                "INSERT INTO schedule_runs (name, tenant, due) VALUES (?,?,?)",
-                (name, tenant, due.isoformat()),
-            )
+            open_ = connection.execute(query, (time.name,)).fetchone()
+            if open_ is not None:
+                connection.execute(_TAKE, (time.name, tenant, time.due.isoformat(), None))
             return open_ is None
 
         return await self._database.run("schedule", job, synced=True)
 
-    async def note(self, name: str, due: datetime, thread_id: str) -> None:
-        """Write down which run a time brought: the newest of a thread."""
+    async def leave_out(self, time: ScheduledTime, tenant: str) -> None:
+        """Write down that a time is left out; one that another worker has taken stays as it is."""
+        values = (time.name, tenant, time.due.isoformat(), None)
+        query = _TAKE.replace("INSERT", "INSERT OR IGNORE", 1)
+        await self._database.run("schedule", lambda c: c.execute(query, values).rowcount, synced=True)
 
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE schedule_runs SET run_id = (SELECT run_id FROM runs WHERE thread_id = ?"
-                " ORDER BY rowid DESC LIMIT 1) WHERE name = ? AND due = ?",
-                (thread_id, name, due.isoformat()),
-            )
 
-        await self._database.run("schedule", job)
+def take_time(connection: sqlite3.Connection, time: ScheduledTime, tenant: str, run_id: str) -> None:
+    """Take a time for a run that is queued in the same transaction. Raises RunError where another has it."""
+    due, newest = time.due.isoformat(), _newest(connection, time.name)
+    if newest and newest >= due:
+        raise RunError(f"another worker has queued {time.name} of {due}", "nothing: it is done once")
+    connection.execute(_TAKE, (time.name, tenant, due, run_id))
+
+
+def _newest(connection: sqlite3.Connection, name: str) -> str | None:
+    query = "SELECT max(due) FROM schedule_runs WHERE name = ?"
+    newest: str | None = connection.execute(query, (name,)).fetchone()[0]
+    return newest

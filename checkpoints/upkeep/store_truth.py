@@ -61,7 +61,8 @@ FAULTS: dict[str, tuple[str, str]] = {
     "the journal of a run lacks its beginning, of run {}": (
         "SELECT run_id FROM runs r WHERE (ended_at IS NOT NULL OR EXISTS (SELECT 1 FROM plans p"
         " WHERE p.run_id = r.run_id)) AND NOT EXISTS (SELECT 1 FROM journal j WHERE j.run_id = r.run_id"
-        " AND j.type = 'user_message')",
+        " AND (j.type = 'user_message' OR (j.type = 'task_queued' AND r.cancelled_by IS NOT NULL"
+        " AND NOT EXISTS (SELECT 1 FROM plans b WHERE b.run_id = r.run_id))))",
         RESTORE,
     ),
     "the journal tells another end, or another answer, of run {}": (
@@ -201,7 +202,7 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
 
 def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Find runs that only records or only checkpoints know, or know to have ended: the others are older."""
-    query = "SELECT run_id, thread_id, ended_at, status FROM runs ORDER BY rowid"
+    query = "SELECT run_id, thread_id, ended_at, cancelled_by FROM runs ORDER BY rowid"
     runs = {row[0]: row[1:] for row in records.execute(query)}
     (begun, closing), answered = _begun(records), _answered(records)
     ahead = {run for run in begun if run not in runs} | {
@@ -218,7 +219,7 @@ def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
     for thread in set(begun.values()):
         ended = [run for run, (where, at, _) in runs.items() if where == thread and at and run in begun]
         late = [run for run in ended if run not in answered | closing]
-        if [runs[run][2] for run in late] != ["cancelled"]:  # from outside: closed when it is opened next
+        if len(late) > 1 or not all(runs[run][2] for run in late):  # from outside: closed when opened next
             behind |= set(late)
     if behind:
         problem = (

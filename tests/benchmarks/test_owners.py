@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import owners, owners_strangers
+from benchmarks import namespaces, owners
 from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import Stage
 from benchmarks.counted_verdict import effects_wrong
@@ -86,4 +86,4 @@ def test_a_trial_with_anything_bad_counts() -> None:
 
 
 def test_it_says_why_no_namespace_can_be_made() -> None:
-    assert owners_strangers.permitted() in ("", "this machine permits no PID namespaces")
+    assert namespaces.permitted() in ("", "this machine permits no PID namespaces")

@@ -11,7 +11,8 @@ import pytest
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
-from planwright.domain.errors import QueueFull, RunError
+from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
 from tests.patience import PATIENCE_S
@@ -71,6 +72,42 @@ async def test_what_is_queued_is_done_and_told(scene: Scene, at_work: AtWork) ->
     assert events[-2:] == ["task_completed", "run_end"]
     assert events.index("checkpoint") < events.index("verdict")
     assert (await agent.aget_state(scene.config)).values["answer"] == "read it"
+
+
+async def test_a_worker_that_comes_before_its_store_begins_when_that_is_there(
+    scene: Scene, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await agent.aenqueue("Read", thread_id=scene.thread)
+    run, failures = agent.stores.database.run, iter([StoreFailed("the server is gone", "start it")])
+
+    async def run_late(name: str, job: Any, **options: Any) -> Any:
+        if name == "worker" and (failure := next(failures, None)):
+            raise failure
+        return await run(name, job, **options)
+
+    monkeypatch.setattr(agent.stores.database, "run", run_late)
+    async with at_work(agent):
+        assert await until(scene, "completed") == ["completed"]
+
+
+async def test_who_has_read_a_run_before_another_did_it_does_not_begin_it_anew(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    late = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await first.aenqueue("Wipe", thread_id=scene.thread)
+    run_for = late.door.arrivals.run_for
+
+    async def run_for_after_the_other(*args: Any) -> Any:
+        await first.ainvoke(None, scene.config)  # to its gate
+        return await run_for(*args)
+
+    monkeypatch.setattr(late.door.arrivals, "run_for", run_for_after_the_other)
+    with pytest.raises(RunHeld, match="was worked on by another process in this moment"):
+        await late.ainvoke(None, scene.config)
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "waiting", "lease_token": 1}]
+    assert types(scene).count("plan_created") == 1
 
 
 async def test_a_full_queue_refuses_and_writes_nothing_down(scene: Scene) -> None:
@@ -199,6 +236,22 @@ async def test_a_session_whose_time_is_up_expires(scene: Scene, at_work: AtWork,
     assert scene.done == []
     assert scene.rows("SELECT 1 FROM gates WHERE status = 'open'") == []
     assert types(scene)[-2:] == ["task_failed", "run_end"]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("at_gate", [False, True], ids=["in the queue", "at its gate"])
+async def test_a_store_with_a_session_that_expired_is_whole(
+    scene: Scene, at_work: AtWork, at_gate: bool
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=None if at_gate else 1e-9)
+    async with at_work(agent):
+        if at_gate:
+            await until(scene, "waiting")
+            query = "UPDATE sessions SET expires_at = requested_at"
+            await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
+        await until(scene, "expired")
+    assert check_store(scene.workspace / ".planwright") == []
 
 
 async def test_what_takes_too_long_ends_as_timeout(scene: Scene, door: Door, at_work: AtWork) -> None:

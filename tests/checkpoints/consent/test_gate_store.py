@@ -64,6 +64,15 @@ async def test_opening_a_gate_again_does_not_undo_its_decision(stores: Stores, l
     assert await stores.gates.open(gate(), lease) == decided
 
 
+async def test_a_gate_of_a_run_whose_end_was_asked_for_is_closed_at_once(
+    stores: Stores, lease: Lease
+) -> None:
+    await stores.runs.cancel("run_1", "ann", NOW)
+    opened = await stores.gates.open(gate(), lease)
+    assert (opened.status, opened.decided_by) == ("cancelled", "ann")
+    assert await stores.gates.waiting(NOW) == []
+
+
 @pytest.mark.parametrize(("decision", "status"), [(APPROVE, "approved"), (REJECT, "rejected")])
 async def test_a_decision_is_recorded_with_who_how_and_why(
     stores: Stores, lease: Lease, decision: Decision, status: str

@@ -206,6 +206,28 @@ async def test_a_run_that_has_ended_is_not_taken_over(
         await stores.leases.take_over(make_run())
 
 
+async def test_the_owner_reports_again_after_the_clock_of_the_store_has_failed(
+    stores: Stores, make_run: MakeRun
+) -> None:
+    readings, again = 0, threading.Event()
+
+    def clock() -> float:
+        nonlocal readings
+        readings += 1
+        if readings == 2:  # the first report
+            raise StoreFailed("the server is gone", "start it")
+        if readings > 2:
+            again.set()
+        return 1000.0
+
+    leases = Leases(stores.database, Owners(stores.database.path.parent / "owners"), clock)
+    try:
+        await leases.take(make_run(), 0.03)
+        assert await asyncio.to_thread(again.wait, PATIENCE_S)
+    finally:
+        leases.close()
+
+
 async def test_the_owner_reports_while_its_event_loop_is_blocked(stores: Stores, make_run: MakeRun) -> None:
     now, reported = [1000.0], threading.Event()
     here = Leases(stores.database, stores_owners(stores), lambda: now[0])

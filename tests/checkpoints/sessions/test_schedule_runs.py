@@ -1,49 +1,79 @@
-"""A time of a schedule is taken by one worker, and left out while its last run goes on."""
+"""A time of a schedule is taken with its run, by one worker, and left out while its last run goes on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import Term
+from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
 from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import QueueFull, RunError
 
 DUE = datetime(2026, 11, 24, 7, tzinfo=UTC)
+MakeRun = Callable[..., Run]
 
 
-async def take(stores: Stores, hours: int, *, kept_before: bool = False) -> bool:
-    return await stores.schedule_runs.take(
-        "daily", "acme", DUE + timedelta(hours=hours), kept_before=kept_before
-    )
+def at(hours: int) -> ScheduledTime:
+    return ScheduledTime("daily", DUE + timedelta(hours=hours))
 
 
-async def test_a_time_is_taken_once_and_none_before_it(stores: Stores) -> None:
-    assert await take(stores, 1)
-    assert not await take(stores, 1)
-    assert not await take(stores, 0)
-    assert await take(stores, 2)
+async def is_free(stores: Stores, hours: int, *, kept_before: bool = False) -> bool:
+    return await stores.schedule_runs.is_free(at(hours), "acme", kept_before=kept_before)
 
 
-async def test_what_was_missed_is_made_up_for_only_where_the_schedule_was_kept_before(stores: Stores) -> None:
-    assert not await take(stores, 0, kept_before=True)
-    assert await take(stores, 1)
-    assert await take(stores, 2, kept_before=True)
+async def queue(stores: Stores, make_run: MakeRun, hours: int, capacity: int = 10) -> None:
+    names = {"run_id": f"run_{hours}", "thread_id": f"thread_{hours}", "status": "queued"}
+    run = make_run().model_copy(update=names)
+    await stores.queue.add(run, Term(60, at(hours)), [], {}, capacity)
 
 
-async def test_a_time_is_left_out_while_the_last_run_has_not_ended(
-    stores: Stores, make_run: Callable[..., Run]
+async def times(stores: Stores) -> list[tuple[str, str | None]]:
+    query = "SELECT substr(due, 12, 5), run_id FROM schedule_runs ORDER BY due"
+    return await stores.database.read(lambda c: [(row[0], row[1]) for row in c.execute(query)])
+
+
+async def end(stores: Stores, run_id: str) -> None:
+    query = "UPDATE runs SET ended_at = 'now' WHERE run_id = ?"
+    await stores.database.run("test", lambda c: c.execute(query, (run_id,)).rowcount)
+
+
+async def test_a_time_is_taken_once_and_none_before_it(stores: Stores, make_run: MakeRun) -> None:
+    assert await is_free(stores, 1)
+    await queue(stores, make_run, 1)
+    await end(stores, "run_1")
+    for hours in (1, 0):
+        assert not await is_free(stores, hours)
+        with pytest.raises(RunError, match="another worker has queued daily"):
+            await queue(stores, make_run, hours)
+    assert await is_free(stores, 2)
+    assert await times(stores) == [("08:00", "run_1")]
+
+
+async def test_a_time_whose_run_was_not_queued_is_free(stores: Stores, make_run: MakeRun) -> None:
+    with pytest.raises(QueueFull):
+        await queue(stores, make_run, 1, capacity=0)
+    assert await is_free(stores, 1)  # as for the next worker, where one dies before it has queued a run
+    await stores.schedule_runs.leave_out(at(1), "acme")
+    assert not await is_free(stores, 1)
+
+
+async def test_what_was_missed_is_made_up_for_only_where_the_schedule_was_kept_before(
+    stores: Stores, make_run: MakeRun
 ) -> None:
-    assert await take(stores, 0)
-    run = make_run().model_copy(update={"status": "queued"})
-    await stores.queue.add(run, Term(60, "daily"), [], {}, 10)
-    await stores.schedule_runs.note("daily", DUE, "thread_1")
-    assert not await take(stores, 1)
-    await stores.runs.cancel("run_1", "ann", DUE)
-    lease = await stores.leases.take(run, 60)
-    stores.runs.end(lease, "cancelled", "", DUE)
-    assert await take(stores, 2)
-    rows = await stores.database.read(
-        lambda c: [tuple(row) for row in c.execute("SELECT due, run_id FROM schedule_runs ORDER BY due")]
-    )
-    assert [run_id for _, run_id in rows] == ["run_1", None, None]
+    assert not await is_free(stores, 0, kept_before=True)
+    await queue(stores, make_run, 1)
+    await end(stores, "run_1")
+    assert await is_free(stores, 2, kept_before=True)
+
+
+async def test_a_time_is_left_out_while_the_last_run_has_not_ended(stores: Stores, make_run: MakeRun) -> None:
+    await queue(stores, make_run, 0)
+    assert not await is_free(stores, 1)
+    await end(stores, "run_0")
+    assert not await is_free(stores, 1)
+    assert await is_free(stores, 2)
+    assert await times(stores) == [("07:00", "run_0"), ("08:00", None)]
