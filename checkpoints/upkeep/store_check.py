@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 
+from planwright.checkpoints.audit.verification import verify_chain
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, store_version
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
+from planwright.checkpoints.upkeep.log_check import frames_lost
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
     CHECKPOINTS,
@@ -35,6 +37,7 @@ def check_store(folder: Path) -> list[StoreFinding]:
     """
     if not has_files(folder):
         raise no_store(folder)
+    lost = [finding for name in FILES for finding in _of_log(folder / name)]
     findings: list[StoreFinding] = []
     with ExitStack() as opened:
         files: dict[str, sqlite3.Connection] = {}
@@ -49,7 +52,22 @@ def check_store(folder: Path) -> list[StoreFinding]:
             findings += _guarded(name, _of_file(name, connection))
         if not any(not finding.note for finding in findings):
             findings += _of_rows(files, Blobs(folder / BLOBS))
-    return findings
+    return [*lost, *findings]
+
+
+def _of_log(path: Path) -> Iterator[StoreFinding]:
+    """Look at the log of a file before it is opened."""
+    if frames := frames_lost(path):
+        fault = f"its log ends {frames} pages before its index says: the newest commits are lost"
+        yield StoreFinding(path.name, fault, RESTORE)
+
+
+def _of_chain(records: sqlite3.Connection) -> Iterator[StoreFinding]:
+    """Compare what has ended with the audit chain, which reads rows by the names of their columns."""
+    records.row_factory = sqlite3.Row
+    for finding in verify_chain(records)[0]:
+        where = f" of run {finding.run_id}" if finding.run_id else ""
+        yield StoreFinding(RECORDS, f"{finding.problem}{where}", "planwright audit verify")
 
 
 def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFinding]:
@@ -63,6 +81,7 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFi
     findings += _guarded(RECORDS, unreadable_checkpoints(records))
     if not findings:
         findings += _guarded(RECORDS, disagreements(records, blobs))
+        findings += _guarded(RECORDS, _of_chain(records))
     if CHECKPOINTS in files:
         note = "an older program wrote it; what is in it is taken over once, when the store is next used"
         findings.append(StoreFinding(CHECKPOINTS, note, "", note=True))

@@ -23,13 +23,17 @@ NAMED = re.compile(r"/threads/([^/]+)(/|$)")
 LISTS = ("/threads/search", "/threads/count")
 MOST_AT_ONCE = 1_000
 """Threads that one list makes known, the newest first; older ones are known once they are named."""
-_THREADS = (
-    "SELECT max(runs.rowid), runs.thread_id, coalesce(max(threads.title), '') FROM runs"
-    " LEFT JOIN threads ON threads.thread_id = runs.thread_id WHERE runs.tenant = ?"
-    " AND EXISTS (SELECT 1 FROM checkpoints WHERE checkpoints.thread_id = runs.thread_id)"
+_BY_ID = (
+    "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
+    " LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = ? AND r.thread_id = ?"
+    " AND EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id) GROUP BY r.thread_id"
 )
-_BY_ID = f"{_THREADS} AND runs.thread_id = ? GROUP BY runs.thread_id"
-_NEWER = f"{_THREADS} AND runs.rowid > ? GROUP BY runs.thread_id ORDER BY max(runs.rowid) DESC LIMIT ?"
+_NEWER = (
+    "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
+    " LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = ? AND r.rowid > ?"
+    " AND EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
+    " GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT ?"
+)
 PASSED_ON = (b"authorization", b"x-api-key", b"host")
 
 

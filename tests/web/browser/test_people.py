@@ -37,6 +37,9 @@ match = { capability = "tickets.create" }
 decide = "ask"
 approvers = ["ada", "ben"]
 quorum = 2
+
+[[rule]]
+decide = "ask"
 """
 
 
