@@ -23,14 +23,11 @@ from planwright.checkpoints.postgres.engine import PostgresEngine
 from planwright.domain.errors import StoreFailed
 
 _LOG = logging.getLogger("planwright.checkpoints")
-GRACE_S = 10.0
-"""Seconds after a start of the server within which owners may not have their locks again yet."""
 WATCH_S, RETRY_S, RESYNC_S = 1.0, 0.25, 10.0
 _TRY = "SELECT pg_try_advisory_lock($1)"
 _HELD = """SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND (classid::bigint << 32) | objid::bigint = $1),
-    extract(epoch FROM clock_timestamp() - pg_postmaster_start_time())::float8"""
+    AND (classid::bigint << 32) | objid::bigint = $1)"""
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
@@ -63,17 +60,18 @@ class PostgresOwners:
     def life_of(self, text: str) -> Life:
         """Say whether the owner that a row names still lives. Raises StoreFailed.
 
-        One without its lock may be about to take it again, while its process runs or the server is young.
+        One without its lock has died, or has lost its session alone. Where nobody here can look at its process
+        only the end of its lease decides: a call that is under way there is not made again meanwhile.
         """
         owner = owner_of(text)
         if owner.in_sight and not is_running(owner):
             return "dead"  # the server may not have noticed yet
-        held, age_of_server_s = self._ask(_HELD, _number(owner))
+        (held,) = self._ask(_HELD, _number(owner))
         if held:
             return "alive"
         if owner[:-1] == this_process()[:-1]:  # another agent of this process, which is closed
             return "dead"
-        return "unknown" if owner.in_sight or age_of_server_s < GRACE_S else "dead"
+        return "unknown"
 
     def forget(self, text: str) -> None:
         """Do nothing: the server has dropped the lock of an owner that has died."""

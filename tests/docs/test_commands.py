@@ -27,7 +27,7 @@ OTHERS = {
     "pip install '.[studio]'": "installed already",
     "pip install '.[web]'": "installed already",
     "pip install 'planwright[postgres]'": "installed already",
-    "PLANWRIGHT_DB_PASSWORD=change-me docker compose up --build": "tests/test_compose.py reads what it starts",
+    "PLANWRIGHT_DB_PASSWORD=change-me docker compose up --build": "tests/test_compose.py reads it",
     "docker compose up --scale worker=4": "it does",
     "docker compose run --rm worker sessions ls": "it does",
     "createdb planwright": "tests/postgres_server.py makes one",

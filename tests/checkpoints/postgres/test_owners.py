@@ -16,7 +16,6 @@ import pytest
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.owners import Owner, living_sender
-from planwright.checkpoints.postgres import owners
 from planwright.checkpoints.postgres.owners import PostgresOwners
 from planwright.checkpoints.postgres.server import Server, server_of
 from planwright.checkpoints.runs import Run
@@ -71,7 +70,7 @@ def becomes(life: str, among: PostgresOwners, owner: str) -> None:
 
 
 def test_an_owner_lives_as_long_as_its_process_wherever_it_is_looked_at_from(
-    served: Server, other: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+    served: Server, other: subprocess.Popen[str]
 ) -> None:
     owner = named(other)
     assert [served.owners.life_of(spelled) for spelled in (str(owner), as_if_elsewhere(owner))] == [
@@ -82,8 +81,7 @@ def test_an_owner_lives_as_long_as_its_process_wherever_it_is_looked_at_from(
     other.kill()
     os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)
     assert served.owners.life_of(str(owner)) == "dead"
-    monkeypatch.setattr(owners, "GRACE_S", 0)  # as if the server had run for long
-    becomes("dead", served.owners, as_if_elsewhere(owner))
+    becomes("unknown", served.owners, as_if_elsewhere(owner))
 
 
 def test_an_owner_whose_session_was_ended_has_its_lock_again_under_the_same_name(
@@ -99,7 +97,7 @@ def test_an_owner_whose_session_was_ended_has_its_lock_again_under_the_same_name
         assert served.owners.me() == me
 
 
-def test_nobody_is_taken_for_dead_while_a_server_has_just_started(own_server: PostgresServer) -> None:
+def test_nobody_is_taken_for_dead_because_the_server_was_started_anew(own_server: PostgresServer) -> None:
     command = [sys.executable, "-c", HOLDER, own_server.url()]
     here = server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).owners
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
