@@ -60,7 +60,7 @@ class PostgresOwners:
     def life_of(self, text: str) -> Life:
         """Say whether the owner that a row names still lives. Raises StoreFailed.
 
-        One without its lock has died, or has lost its session alone. Where nobody here can look at its process
+        One without its lock has died, or has lost its session alone. Where nobody here can see its process
         only the end of its lease decides: a call that is under way there is not made again meanwhile.
         """
         owner = owner_of(text)
