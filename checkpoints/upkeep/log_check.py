@@ -23,7 +23,8 @@ def frames_lost(path: Path) -> int:
     if len(index) < _INDEX.size:
         return 0
     last, salt, in_file = _INDEX.unpack_from(index)
-    return max(0, last - max(in_file, _frames(path.with_name(f"{path.name}-wal"), salt, last)))
+    in_log = _frames(path.with_name(f"{path.name}-wal"), salt, last)
+    return max(0, int(last) - max(int(in_file), in_log))
 
 
 def _frames(log: Path, salt: bytes, otherwise: int) -> int:
