@@ -88,8 +88,9 @@ class PersonSettings(BaseModel):
     """One person: the name that decisions are signed with, a tenant, and what the person may do in it.
 
     Who may `request` begins runs, answers their questions, forks and cancels them. Who may `approve` decides
-    at gates and over effects in doubt. Who may `operate` cancels, resumes and undoes runs. Who may `audit`
-    or `operate` reads who has signed in. Everybody reads the runs of their tenant.
+    at gates and over effects in doubt. Who may `operate` cancels, pauses, extends, resumes and undoes runs.
+    Who may `audit` or `operate` reads settings, and who has signed in. Everybody reads the runs of their
+    tenant.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

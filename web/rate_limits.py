@@ -31,7 +31,7 @@ def client_site(address: str) -> str:
 
 
 class RateLimits:
-    """RateLimits of the last minute, in this process."""
+    """The attempts of the last minute, as this process has seen them."""
 
     def __init__(self) -> None:
         self._window = MovingWindowRateLimiter(MemoryStorage())

@@ -14,7 +14,6 @@ import socket
 import subprocess
 import sys
 import time
-import uuid
 import webbrowser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,6 +25,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError
+from planwright.graph.server_doors.threads import is_uuid
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, load
@@ -67,7 +67,7 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
 def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
     """List the threads that wait for whoever has the token, and whether the server can take their ids."""
     runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
-    return [(str(run["thread_id"]), _is_uuid(str(run["thread_id"]))) for run in runs]
+    return [(str(run["thread_id"]), is_uuid(str(run["thread_id"]))) for run in runs]
 
 
 def _check_installed() -> None:
@@ -171,11 +171,3 @@ def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -
         hint = "" if taken else ": no UUID, so not in Studio; answer it with planwright approve"
         screen.print(views.label("waiting", f"thread {thread_id}{hint}"))
     screen.print(views.label("end", "Ctrl-C"))
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        uuid.UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -17,7 +17,6 @@ from planwright.web.parts import shared, visitor_of
 from planwright.web.rate_limits import BEGUN_SIGN_INS, FAILED_SIGN_INS, client_site
 
 BACK = "/sign-in/back"
-NOBODY = Caller("", "", frozenset())
 
 
 async def serve_sign_in(request: Request) -> Response:
