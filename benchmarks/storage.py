@@ -117,7 +117,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.storage", description=__doc__)
     parser.add_argument("--points", type=int, default=0, help="a sample of so many points, for a short form")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only these; all without")
-    parser.add_argument("--every", type=int, default=7, help="which part of all points to take: every n-th")
+    parser.add_argument("--every", type=int, default=6, help="which part of all points to take: every n-th")
     parser.add_argument(
         "--again", type=Path, help="only the points that this file, of an earlier sweep, calls bad"
     )
