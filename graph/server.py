@@ -11,13 +11,13 @@ import logging
 import secrets
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt
-from starlette.middleware import Middleware
 
 from planwright.approvals.answers import signed
 from planwright.checkpoints.ownership.cancelling import cancel
@@ -28,8 +28,6 @@ from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph, log_problems
 from planwright.graph.checks import check_tenant, not_begun, read_messages, thread_of, without_checkpoint
 from planwright.graph.server_doors.auth import build_auth, caller_in
-from planwright.graph.server_doors.requests import build_app
-from planwright.graph.server_doors.threads import ThreadsOfStore
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load
@@ -202,21 +200,23 @@ def _open(settings: Settings) -> Agent:
     agent = build_graph(settings)
     log_problems(agent)
     _close_import_path(settings.workspace)  # again: the registry loads modules of capabilities from there
-    agent.__class__ = ServedAgent
     return agent
 
 
-_settings = load(from_environment(WORKSPACE) or ".")
-_credentials = read_credentials(_settings, _start_token(_settings))
-graph = _open(_settings)
-auth = build_auth(_credentials, graph.stores.runs)
-app = build_app(
-    _settings.server,
-    _credentials,
-    Middleware(ThreadsOfStore, stores=graph.stores, credentials=_credentials),
-)
+def _served(agent: Agent) -> Agent:
+    """Put an agent behind the API; the page in the same process has the agent itself."""
+    served = copy(agent)
+    served.__class__ = ServedAgent
+    return served
+
+
+settings = load(from_environment(WORKSPACE) or ".")
+credentials = read_credentials(settings, _start_token(settings))
+agent = _open(settings)
+graph = _served(agent)
+auth = build_auth(credentials, agent.stores.runs)
 
 
 def saver() -> Saver:
     """Lend the server the workspace's own saver, so that it shares threads with terminal and Python."""
-    return graph.stores.saver
+    return agent.stores.saver

@@ -54,13 +54,20 @@ WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities, policy, workspace, 
 
 
 def build_application(
-    settings: Settings, agent: Agent, credentials: Credentials, examples: tuple[str, ...] = ()
+    settings: Settings,
+    agent: Agent,
+    credentials: Credentials,
+    examples: tuple[str, ...] = (),
+    root: str = "",
 ) -> Starlette:
-    """Build the page of a workspace, with sentences that work there. It closes the agent when it ends."""
+    """Build the page of a workspace, with sentences that work there. It closes the agent when it ends.
+
+    `root` is the path under which another application mounts it.
+    """
     clock, database = agent.door.clock, agent.stores.database
     sign_in, known = settings.sign_in, read_people(settings)
     secret = from_environment(sign_in.client_secret_env) if sign_in.client_secret_env else ""
-    pages = Pages(agent.door.redactor, settings.workspace.resolve().name, sign_in.issuer)
+    pages = Pages(agent.door.redactor, settings.workspace.resolve().name, sign_in.issuer, root)
     live = Live(agent.stores, pages)
     here = RunsHere(agent, live.hear)
     live.problem_of = here.problem

@@ -93,7 +93,8 @@ class RunFollower:
         pulse = await self._history.pulse(self._run_id, self._state.seq)
         if pulse is None:
             return None
-        held = not pulse.run.ended and self._is_held(pulse.run)  # a process that dies tells nobody
+        # A process that dies tells nobody; whether it lives, files of the system say.
+        held = not pulse.run.ended and await asyncio.to_thread(self._is_held, pulse.run)
         same = not pulse.events and pulse.run == self._row and held == self._held
         if same and not self._pieces:
             return None

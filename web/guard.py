@@ -60,7 +60,7 @@ class Guard:
         refusal = from_elsewhere(scope, self._server) or _from_another_page(scope)
         if refusal is not None:
             return self._pages.refusal(Request(scope), refusal.status, refusal.detail)
-        if visit is None and not scope["path"].startswith(OPEN_PATHS):
+        if visit is None and not path_of(scope).startswith(OPEN_PATHS):
             return self._pages.sign_in(Request(scope), 401)
         return None
 
@@ -75,6 +75,11 @@ def _from_another_page(scope: Scope) -> HttpRefusal | None:
     if scope["method"] not in SAFE_METHODS and "origin" not in headers:
         return HttpRefusal(403, "a form has to come from a page of this server, and this request names none")
     return None
+
+
+def path_of(scope: Scope) -> str:
+    """Read which page is asked for, wherever the page is mounted."""
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 
 def is_secure(scope: Scope) -> bool:

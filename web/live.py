@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable
 
 from planwright.checkpoints.history.open_gates import OpenGates
@@ -72,7 +73,7 @@ class Live:
             "view": run_page(state, records, run.status, past=past),
             "run": run,
             "records": records,
-            "held": self._stores.leases.is_leased(run),
+            "held": await asyncio.to_thread(self._stores.leases.is_leased, run),
             "problem": self.problem_of(run.thread_id),
             "newer": run.status == "needs_input" and await self._is_answered(run),
         }

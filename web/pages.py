@@ -8,7 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from planwright.presentation.printable import safe
 from planwright.security.redaction.redactor import Redactor
@@ -21,10 +21,11 @@ TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
 
 
 class Pages:
-    """Render the templates of this folder."""
+    """Render the templates of this folder; `root` is the path under which the page is mounted."""
 
-    def __init__(self, redactor: Redactor, workspace: str = "", provider: str = "") -> None:
+    def __init__(self, redactor: Redactor, workspace: str = "", provider: str = "", root: str = "") -> None:
         self._redactor = redactor
+        self._root = root
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATES),
             autoescape=True,
@@ -36,7 +37,7 @@ class Pages:
         self._environment.filters.update(words.FILTERS)
         self._environment.filters["value_rows"] = lambda args: value_rows({}, args)
         self._environment.filters["markup"] = Markup  # for pictures of ours, which hold texts escaped
-        self._environment.globals.update(workspace=workspace, provider=provider, marks=MARKS)
+        self._environment.globals.update(workspace=workspace, provider=provider, marks=MARKS, root=root)
 
     def part(self, template: str, values: Mapping[str, object]) -> str:
         """Render a part of a page that is the same for all its viewers."""
@@ -47,8 +48,12 @@ class Pages:
     ) -> HTMLResponse:
         """Render a whole page for the visit of a request."""
         visit = request.scope["state"]["visit"]
-        shared = {"visit": visit, "path": request.url.path}
+        shared = {"visit": visit, "path": request.url.path.removeprefix(self._root)}
         return HTMLResponse(self.part(template, {**shared, **values}), status)
+
+    def lead(self, path: str) -> Response:
+        """Lead to another page."""
+        return RedirectResponse(self._root + path, 303)
 
     def refusal(self, request: Request, status: int, cause: str, next_step: str = "") -> Response:
         """Render why a request is not answered, and what to do next."""

@@ -25,6 +25,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError
+from planwright.graph.server_doors.requests import PAGE
 from planwright.graph.server_doors.threads import is_uuid
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
@@ -162,6 +163,7 @@ def _ended(process: subprocess.Popen[bytes], log: Path) -> SetupError:
 def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
     screen = views.console()
     screen.print(views.label("studio", STUDIO + url))
+    screen.print(views.label("page", f"{url}{PAGE}/sign-in?token={token}"))
     screen.print(views.label("api", f"{url} (graph {GRAPH})"))
     screen.print(views.label("token", token))
     screen.print(views.label("", "send it as Authorization: Bearer …, or as api_key of the SDKs;"))

@@ -16,8 +16,10 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from planwright.security.credentials import Caller, Credentials
 from planwright.settings.server import ServerSettings
@@ -26,6 +28,7 @@ OPEN_PATHS = frozenset(("/ok",))  # says that the server is up, and nothing else
 # Routes of the development server that skip its own authentication: they show any thread, drop all, deploy.
 CLOSED_PATHS = re.compile(r"/(internal|deploy)(/|$)")
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+PAGE = "/page"  # what is below it is guarded by the page itself (web/guard.py)
 READABLE_HEADERS = ("x-pagination-total", "x-pagination-next", "content-location")
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 POLICY_VIOLATION = 1008  # RFC 6455, 7.4.1
@@ -64,10 +67,16 @@ class Refusing:
             await answer(scope, receive, send)
 
 
-def build_app(server: ServerSettings, credentials: Credentials, *inner: Middleware) -> Starlette:
+def build_app(
+    server: ServerSettings,
+    credentials: Credentials,
+    *inner: Middleware,
+    page: ASGIApp,
+    lifespan: Lifespan[Starlette],
+) -> Starlette:
     """Build what `http.app` in `langgraph.json` names: its middleware goes around all routes.
 
-    The `inner` one sees what has been let in.
+    The `inner` one sees what has been let in; `page` is the page, which is its own door.
     """
     cors = Middleware(
         CORSMiddleware,
@@ -78,17 +87,25 @@ def build_app(server: ServerSettings, credentials: Credentials, *inner: Middlewa
         expose_headers=READABLE_HEADERS,
     )
     return Starlette(
+        routes=[Route(PAGE, _into_the_page), Mount(PAGE, page)],
+        lifespan=lifespan,
         middleware=[
             Middleware(Refusing, rule=lambda scope: misdirected(scope, server)),
             cors,
             Middleware(Refusing, rule=lambda scope: unauthenticated(scope, credentials)),
             *inner,
-        ]
+        ],
     )
+
+
+async def _into_the_page(_: Request) -> RedirectResponse:
+    return RedirectResponse(f"{PAGE}/", 303)
 
 
 def misdirected(scope: Scope, server: ServerSettings) -> HttpRefusal | None:
     """Refuse another host, another origin, a body that is not JSON, and routes that nobody needs."""
+    if is_page(scope):
+        return None
     if refusal := from_elsewhere(scope, server, server.origins):
         return refusal
     if not _is_json(Headers(scope=scope)):
@@ -96,6 +113,11 @@ def misdirected(scope: Scope, server: ServerSettings) -> HttpRefusal | None:
     if CLOSED_PATHS.match(scope["path"]):
         return HttpRefusal(404, "there is no such route")
     return None
+
+
+def is_page(scope: Scope) -> bool:
+    """Say whether a request is for the page, as Starlette's routing sees it."""
+    return not scope.get("root_path") and f"{scope['path']}/".startswith(f"{PAGE}/")
 
 
 def from_elsewhere(scope: Scope, server: ServerSettings, origins: Sequence[str] = ()) -> HttpRefusal | None:
@@ -116,7 +138,7 @@ def from_elsewhere(scope: Scope, server: ServerSettings, origins: Sequence[str] 
 
 def unauthenticated(scope: Scope, credentials: Credentials) -> HttpRefusal | None:
     """Refuse a request without a token of ours, but for the one that asks whether the server is up."""
-    if scope["path"] in OPEN_PATHS or caller_of(scope, credentials):
+    if scope["path"] in OPEN_PATHS or is_page(scope) or caller_of(scope, credentials):
         return None
     return HttpRefusal(401, "send the token of this server: Authorization: Bearer … (or x-api-key)")
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from langgraph.types import Command
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
 from planwright.approvals.answers import signed
@@ -26,7 +26,7 @@ LOOKS, LOOK_S = 20, 0.1
 
 async def serve_home(request: Request) -> Response:
     """Lead to what waits."""
-    return RedirectResponse("/approvals", 303)
+    return shared(request).pages.lead("/approvals")
 
 
 async def serve_inbox(request: Request) -> Response:
@@ -98,7 +98,7 @@ async def send_answer(request: Request, row: Gate, decision: Mapping[str, object
         await parts.here.enter(entry, row.thread_id, run_options(request))
     except PlanwrightError as error:
         raise await _quicker(parts, row) or error from None
-    return RedirectResponse(f"/runs/{row.run_id}", 303)
+    return shared(request).pages.lead(f"/runs/{row.run_id}")
 
 
 async def _quicker(parts: WebParts, row: Gate) -> GateError | None:
@@ -112,7 +112,7 @@ async def _quicker(parts: WebParts, row: Gate) -> GateError | None:
             who = f" by {now.decided_by} via {now.channel}" if now.decided_by else ""
             return GateError(f"this was decided in the meantime: {now.status}{who}", "look at the run")
         run = await parts.agent.stores.runs.read(row.run_id)
-        if run is None or not parts.agent.stores.leases.is_leased(run):
+        if run is None or not await asyncio.to_thread(parts.agent.stores.leases.is_leased, run):
             break
         await asyncio.sleep(LOOK_S)
     return None
@@ -128,7 +128,7 @@ async def take_reply(request: Request, form: Form) -> Response:
     message = {"messages": [{"role": "user", "content": words}]}
     await parts.here.enter(message, run.thread_id, run_options(request))
     newest = await parts.history.run(run.tenant, run.thread_id)
-    return RedirectResponse(f"/runs/{newest.run_id if newest else run.run_id}", 303)
+    return shared(request).pages.lead(f"/runs/{newest.run_id if newest else run.run_id}")
 
 
 ROUTES: list[BaseRoute] = [

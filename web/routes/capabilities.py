@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.capabilities.contract import Capability
@@ -37,7 +37,7 @@ async def take_call(request: Request, form: Form) -> Response:
     thread = str(config["configurable"]["thread_id"])
     await parts.here.enter(None, thread, run_options(request))
     run = await parts.history.run(visitor_of(request).tenant, thread)
-    return RedirectResponse(f"/runs/{run.run_id if run else thread}", 303)
+    return shared(request).pages.lead(f"/runs/{run.run_id if run else thread}")
 
 
 def capability_source(capability: Capability) -> str:

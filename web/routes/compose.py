@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import get_args
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.run_pages import RunFilter
@@ -57,7 +57,7 @@ async def take_request(request: Request, form: Form) -> Response:
     else:
         await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
     run = await parts.history.run(visitor_of(request).tenant, thread)
-    return RedirectResponse(f"/runs/{run.run_id}" if run else "/runs", 303)
+    return shared(request).pages.lead(f"/runs/{run.run_id}" if run else "/runs")
 
 
 ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request, "request")]

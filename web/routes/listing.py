@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import urlencode
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.effect_pages import EffectFilter
@@ -27,7 +28,7 @@ async def serve_runs(request: Request) -> Response:
     rows = await parts.run_pages.page(RunFilter(tenant, **names), PAGE, page.skipped)
     ids = [row["run_id"] for row in rows.rows if row["status"] == "running"]
     running = [run for id_ in ids if (run := await parts.history.run(tenant, id_))]
-    held = {run.run_id for run in running if leases.is_leased(run)}
+    held = {run.run_id for run in running if await asyncio.to_thread(leases.is_leased, run)}
     values = {
         "page": rows,
         "wanted": names,
@@ -65,7 +66,7 @@ async def take_doubts(request: Request, form: Form) -> Response:
     entries = await parts.agent.stores.doubts.of_run(run.run_id)
     answers = effects_of(form, [doubt.key for doubt in entries])
     await parts.agent.adecide_effects(run.run_id, answers, visitor_of(request).person)
-    return RedirectResponse(f"/runs/{run.run_id}", 303)
+    return shared(request).pages.lead(f"/runs/{run.run_id}")
 
 
 def _query(names: dict[str, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.memory_pages import MemoryPages
@@ -66,7 +66,7 @@ async def take_reject(request: Request, form: Form) -> Response:
     parts, caller = shared(request), visitor_of(request)
     id_ = request.path_params["proposal_id"]
     await parts.agent.stores.proposals.reject(id_, caller.tenant, caller.person, parts.agent.door.clock())
-    return RedirectResponse("/workspace/memory", 303)
+    return shared(request).pages.lead("/workspace/memory")
 
 
 async def _run(request: Request, step: PlanStep, words: str, source: str) -> Response:
@@ -86,7 +86,7 @@ async def _run(request: Request, step: PlanStep, words: str, source: str) -> Res
     run = await parts.history.run(tenant, thread)
     if run is None or run.status != "waiting":
         await parts.here.enter(None, thread, RunContext(tenant=tenant, channel=CHANNEL))
-    return RedirectResponse(f"/runs/{run.run_id if run else thread}", 303)
+    return shared(request).pages.lead(f"/runs/{run.run_id if run else thread}")
 
 
 ROUTES: list[BaseRoute] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.ownership.cancelling import cancel as cancel_run
@@ -71,7 +71,7 @@ async def take_cancel(request: Request, form: Form) -> Response:
     parts = shared(request)
     row = await parts.run(request)
     await cancel_run(parts.agent.stores, row.run_id, visitor_of(request).person, parts.agent.door.clock())
-    return _to(row.run_id)
+    return _to(request, row.run_id)
 
 
 async def take_resume(request: Request, form: Form) -> Response:
@@ -81,7 +81,7 @@ async def take_resume(request: Request, form: Form) -> Response:
     if row.ended:
         raise RunError(f"run {row.run_id} has ended", "begin a new one")
     await parts.here.enter(None, row.thread_id, run_options(request))
-    return _to(row.run_id)
+    return _to(request, row.run_id)
 
 
 async def take_fork(request: Request, form: Form) -> Response:
@@ -114,11 +114,11 @@ async def _begun(request: Request, thread_id: str) -> Response:
     parts = shared(request)
     await parts.here.enter(None, thread_id, run_options(request))
     row = await parts.history.run(visitor_of(request).tenant, thread_id)
-    return _to(row.run_id if row else thread_id)
+    return _to(request, row.run_id if row else thread_id)
 
 
-def _to(run_id: str) -> Response:
-    return RedirectResponse(f"/runs/{run_id}", 303)
+def _to(request: Request, run_id: str) -> Response:
+    return shared(request).pages.lead(f"/runs/{run_id}")
 
 
 ROUTES: list[BaseRoute] = [

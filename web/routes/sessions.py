@@ -6,7 +6,7 @@ import sqlite3
 from dataclasses import replace
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.session_pages import SessionPages, SessionRow
@@ -63,15 +63,15 @@ async def take_pause(request: Request, form: Form) -> Response:
     stores, person = parts.agent.stores, visitor_of(request).person
     await stores.sessions.pause(run.run_id, person, parts.agent.door.clock())
     if await stores.sessions.of(run.run_id) is None:
-        return RedirectResponse(f"/runs/{run.run_id}", 303)
-    return _back(run.run_id)
+        return shared(request).pages.lead(f"/runs/{run.run_id}")
+    return _back(request, run.run_id)
 
 
 async def take_queue_again(request: Request, form: Form) -> Response:
     """Queue a paused session again, for a worker to go on with."""
     parts, run = shared(request), await shared(request).run(request)
     await parts.agent.stores.sessions.resume(run.run_id, visitor_of(request).person, parts.agent.door.clock())
-    return _back(run.run_id)
+    return _back(request, run.run_id)
 
 
 async def take_extension(request: Request, form: Form) -> Response:
@@ -79,11 +79,11 @@ async def take_extension(request: Request, form: Form) -> Response:
     parts, run = shared(request), await shared(request).run(request)
     person, clock = visitor_of(request).person, parts.agent.door.clock
     await parts.agent.stores.sessions.extend(run.run_id, amounts_of(form), person, clock())
-    return _back(run.run_id)
+    return _back(request, run.run_id)
 
 
-def _back(run_id: str) -> Response:
-    return RedirectResponse(f"/workspace/sessions#{run_id}", 303)
+def _back(request: Request, run_id: str) -> Response:
+    return shared(request).pages.lead(f"/workspace/sessions#{run_id}")
 
 
 ROUTES: list[BaseRoute] = [

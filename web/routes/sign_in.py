@@ -40,7 +40,7 @@ async def _by_token(request: Request, token: str, way: Way) -> Response:
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
         return await _refused(request, way, "", "this is no token of this server")
-    answer = RedirectResponse("/", 303)
+    answer = shared(request).pages.lead("/")
     await _let_in(request, answer, caller, way)
     return answer
 
@@ -90,7 +90,7 @@ async def take_sign_out(request: Request, form: Form) -> Response:
     """End the visit of this browser."""
     shared(request).visits.end(cookie_of(request.scope))
     await _record(request, request.state.visit.way, "signed out", visitor_of(request))
-    answer = RedirectResponse("/sign-in", 303)
+    answer = shared(request).pages.lead("/sign-in")
     answer.delete_cookie(cookie_name(request.scope), path="/", secure=is_secure(request.scope))
     return answer
 
@@ -108,7 +108,7 @@ def _provider(request: Request) -> OpenIdProvider:
 
 
 def _way_back(request: Request) -> str:
-    return str(request.url.replace(path=BACK, query="", fragment=""))
+    return str(request.url.replace(path=request.scope.get("root_path", "") + BACK, query="", fragment=""))
 
 
 async def _let_in(request: Request, answer: Response, caller: Caller, way: Way) -> None:

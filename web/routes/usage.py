@@ -7,7 +7,7 @@ import sqlite3
 from datetime import datetime, timedelta
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.usage_history import UsageHistory
@@ -32,7 +32,7 @@ _RUNS = """SELECT run_id, status, context, started_at FROM runs
 
 async def serve_first_subject(request: Request) -> Response:
     """Lead to the first of the pages about the workspace."""
-    return RedirectResponse("/workspace/usage", 303)
+    return shared(request).pages.lead("/workspace/usage")
 
 
 async def serve_usage(request: Request) -> Response:

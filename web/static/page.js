@@ -20,7 +20,7 @@ async function refresh() {
 }
 
 if (count) {
-  follow("/events", (parts) => {
+  follow(`${document.body.dataset.root}/events`, (parts) => {
     if ("count" in parts) {
       count.textContent = parts.count;
       document.title = `${parts.count ? `(${parts.count}) ` : ""}${title}`;
