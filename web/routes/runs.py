@@ -47,16 +47,18 @@ async def _values(request: Request, upto: int | None) -> dict[str, object]:
 async def serve_run_events(request: Request) -> Response:
     """Stream the parts of a run's page as they change."""
     row = await shared(request).run(request)
-    return stream(shared(request).live.run(row))
+    return stream(request, shared(request).live.run(row))
 
 
 async def serve_waiting_events(request: Request) -> Response:
     """Stream how much waits for the people of a tenant."""
-    return stream(shared(request).live.waiting(visitor_of(request).tenant))
+    return stream(request, shared(request).live.waiting(visitor_of(request).tenant))
 
 
-def stream(texts: AsyncIterator[str]) -> StreamingResponse:
+def stream(request: Request, texts: AsyncIterator[str]) -> Response:
     """Send texts as server-sent events (WHATWG HTML, 9.2)."""
+    if request.method == "HEAD":  # a stream without a body would go on, and its connection be of no use
+        return Response(media_type="text/event-stream")
 
     async def lines() -> AsyncIterator[str]:
         yield "retry: 1000\n\n"
