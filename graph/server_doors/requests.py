@@ -78,6 +78,11 @@ def build_app(
 
     The `inner` one sees what has been let in; `page` is the page, which is its own door.
     """
+
+    async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve the page as one route: the server describes those it sees as its API."""
+        await page(scope, receive, send)
+
     cors = Middleware(
         CORSMiddleware,
         allow_origins=server.origins,
@@ -87,7 +92,7 @@ def build_app(
         expose_headers=READABLE_HEADERS,
     )
     return Starlette(
-        routes=[Route(PAGE, _into_the_page), Mount(PAGE, page)],
+        routes=[Route(PAGE, _into_the_page, include_in_schema=False), Mount(PAGE, pages)],
         lifespan=lifespan,
         middleware=[
             Middleware(Refusing, rule=lambda scope: misdirected(scope, server)),
