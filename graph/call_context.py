@@ -21,7 +21,7 @@ def open_call_context(
     """Put together what every call of an agent may see; each call is bound to its run and key later."""
     return CallContext(
         settings,
-        _jail(settings),
+        workspace_jail(settings),
         stores.memories,
         clock,
         stores.whole_results,
@@ -34,7 +34,7 @@ def open_call_context(
     )
 
 
-def _jail(settings: Settings) -> Jail:
+def workspace_jail(settings: Settings) -> Jail:
     """Jail file capabilities in the workspace, outside the program's own store; its code is read-only.
 
     Its code are the listed modules, and what they import from beside them.

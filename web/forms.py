@@ -13,11 +13,20 @@ from planwright.domain.errors import PlanwrightError
 from planwright.settings.server import Right
 from planwright.web.parts import shared, visitor_of
 from planwright.web.rate_limits import FORMS
+from planwright.web.uploads import Upload, read_uploads
 from planwright.web.visits import Visit
 
 MOST_BYTES = 4_000_000
-Form = dict[str, list[str]]
-"""What a form brings, by the name of its field; a name may come several times."""
+URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
+
+
+class Form(dict[str, list[str]]):
+    """What a form brings, by the name of its field; a name may come several times."""
+
+    files: tuple[Upload, ...] = ()
+    """Files that came with it."""
+
+
 Handler = Callable[[Request], Awaitable[Response]]
 FormHandler = Callable[[Request, Form], Awaitable[Response]]
 
@@ -47,7 +56,10 @@ def form_route(path: str, handler: FormHandler, *rights: Right) -> Route:
 
     async def serve(request: Request) -> Response:
         visit: Visit | None = request.state.visit
-        form = await read_form(request)
+        try:
+            form = await read_form(request)
+        except PlanwrightError as error:
+            return refusal_page(request, error, 413)
         if visit is None or form is None or not visit.sent(field(form, "csrf")):
             return shared(request).pages.refusal(
                 request, 403, "this form is not from your visit", "load the page again"
@@ -84,9 +96,20 @@ def refusal_page(request: Request, error: PlanwrightError, status: int) -> Respo
 
 
 async def read_form(request: Request) -> Form | None:
-    """Read a form of at most 4 MB; None for what is none."""
-    if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
-        return None
+    """Read a form: at most 4 MB of text, or text with files. None for what is none.
+
+    Raises SetupError for files that are too many or too large.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind == MULTIPART:
+        fields, files = await read_uploads(request)
+        form = Form(fields)
+        form.files = files
+        return form
+    return await _read_fields(request) if kind == URL_ENCODED else None
+
+
+async def _read_fields(request: Request) -> Form | None:
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -94,7 +117,7 @@ async def read_form(request: Request) -> Form | None:
             return None
     try:
         text = body.decode()
-        return parse_qs(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=10_000)
+        return Form(parse_qs(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=10_000))
     except ValueError:
         return None
 

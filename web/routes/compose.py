@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
@@ -11,10 +13,12 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.run_pages import RunFilter
-from planwright.domain.errors import SetupError
-from planwright.domain.run_context import PlanningMode
+from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.domain.run_context import PlanningMode, RunContext
+from planwright.graph.call_context import workspace_jail
 from planwright.web.forms import Form, field, form_route, page_route
-from planwright.web.parts import run_options, shared, visitor_of
+from planwright.web.parts import WebParts, run_options, shared, visitor_of
+from planwright.web.uploads import put_into_workspace, take_back
 
 NEWEST, LONGEST, MOST_EXAMPLES = 20, 200, 4
 
@@ -52,12 +56,28 @@ async def take_request(request: Request, form: Form) -> Response:
         run_options(request), agent=agent, planning_mode=mode, dry_run=field(form, "dry_run") == "yes"
     )
     thread = str(uuid.uuid4())
-    if field(form, "background") == "yes":
+    jail = await asyncio.to_thread(workspace_jail, parts.settings)
+    paths = await asyncio.to_thread(put_into_workspace, jail, form.files, thread[:8])
+    queued = field(form, "background") == "yes"
+    try:
+        await _begin(parts, with_files(text, paths), thread, context, queued=queued)
+    except PlanwrightError:
+        await asyncio.to_thread(take_back, jail, paths)
+        raise
+    run = await parts.history.run(visitor_of(request).tenant, thread)
+    return shared(request).pages.lead(f"/runs/{run.run_id}" if run else "/runs")
+
+
+def with_files(text: str, paths: Sequence[str]) -> str:
+    """Name in a request the files that came with it."""
+    return f"{text}\n\nFiles that came with this request: {', '.join(paths)}" if paths else text
+
+
+async def _begin(parts: WebParts, text: str, thread: str, context: RunContext, *, queued: bool) -> None:
+    if queued:
         await parts.agent.aenqueue(text, thread_id=thread, context=context)
     else:
         await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
-    run = await parts.history.run(visitor_of(request).tenant, thread)
-    return shared(request).pages.lead(f"/runs/{run.run_id}" if run else "/runs")
 
 
 ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request, "request")]
