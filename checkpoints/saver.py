@@ -8,6 +8,7 @@ a chat were 700 MB for 400 KB of talk.
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -42,6 +43,8 @@ class Saver(BaseCheckpointSaver[str]):
         self.database = database
         self._jobs = CheckpointJobs(self.serde)
         self._failures: dict[str, BaseException] = {}
+        # LangGraph writes from several threads: what leans on a checkpoint is queued behind it.
+        self._in_order = threading.Lock()
 
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Count a version on; a random end tells two futures of one past apart."""
@@ -87,7 +90,9 @@ class Saver(BaseCheckpointSaver[str]):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """Write a checkpoint and return when it is durable."""
-        return self.database.call("checkpoint", self._jobs.put(config, checkpoint, metadata))
+        with self._in_order:
+            written = self.database.submit("checkpoint", self._jobs.put(config, checkpoint, metadata))
+        return written.result()
 
     async def aput(
         self,
@@ -104,7 +109,10 @@ class Saver(BaseCheckpointSaver[str]):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """Write what a finished task leaves behind before its superstep ends."""
-        self.database.call("writes", self._jobs.put_writes(config, writes, (task_id, task_path)))
+        with self._in_order:
+            job = self._jobs.put_writes(config, writes, (task_id, task_path))
+            written = self.database.submit("writes", job)
+        written.result()
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""

@@ -64,18 +64,44 @@ def build_application(
 
     `root` is the path under which another application mounts it.
     """
+    parts = _parts(settings, agent, credentials, examples, root)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await parts.here.close()
+        await agent.aclose()
+
+    routes: list[BaseRoute] = [
+        route for subject in (*SUBJECTS, *WORKSPACE_SUBJECTS) for route in subject.ROUTES
+    ]
+    routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
+    guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=parts.pages)
+    application = Starlette(
+        routes=routes,
+        middleware=[guard],
+        lifespan=lifespan,
+        exception_handlers={404: _absent, 405: _absent, 500: _broken},
+    )
+    application.state.parts = parts
+    return application
+
+
+def _parts(
+    settings: Settings, agent: Agent, credentials: Credentials, examples: tuple[str, ...], root: str
+) -> WebParts:
     clock, database = agent.door.clock, agent.stores.database
-    sign_in, known = settings.sign_in, read_people(settings)
+    sign_in = settings.sign_in
     secret = from_environment(sign_in.client_secret_env) if sign_in.client_secret_env else ""
     pages = Pages(agent.door.redactor, settings.workspace.resolve().name, sign_in.issuer, root)
     live = Live(agent.stores, pages)
     here = RunsHere(agent, live.hear)
     live.problem_of = here.problem
-    parts = WebParts(
+    return WebParts(
         settings=settings,
         agent=agent,
         credentials=credentials,
-        people=known,
+        people=read_people(settings),
         provider=OpenIdProvider(sign_in, secret, clock) if sign_in.issuer else None,
         sign_ins=SignIns(database),
         rate_limits=RateLimits(),
@@ -89,26 +115,6 @@ def build_application(
         effect_pages=EffectPages(database),
         examples=examples,
     )
-
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        await parts.here.close()
-        await agent.aclose()
-
-    routes: list[BaseRoute] = [
-        route for subject in (*SUBJECTS, *WORKSPACE_SUBJECTS) for route in subject.ROUTES
-    ]
-    routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
-    guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=pages)
-    application = Starlette(
-        routes=routes,
-        middleware=[guard],
-        lifespan=lifespan,
-        exception_handlers={404: _absent, 405: _absent, 500: _broken},
-    )
-    application.state.parts = parts
-    return application
 
 
 async def _absent(request: Request, _: Exception) -> Response:

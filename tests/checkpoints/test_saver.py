@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import operator
 import sqlite3
+import threading
 import uuid
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +16,7 @@ from typing import Annotated, Any
 import pytest
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
@@ -26,6 +28,7 @@ from typing_extensions import TypedDict
 from planwright.checkpoints.saver import Saver
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import SetupError
+from tests.patience import PATIENCE_S
 
 BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}
 MORE = {"delete_for_runs", "copy_thread", "prune"}
@@ -168,6 +171,31 @@ def test_a_conversation_is_stored_once(stores: Stores) -> None:
     assert checkpoint is not None
     assert len(checkpoint.checkpoint["channel_values"]["messages"]) == 40
     assert size_of(stores, config) < 1.5 * 40 * 1000
+
+
+def test_what_a_task_wrote_is_queued_behind_the_checkpoint_that_it_leans_on(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, saver = thread(), stores.saver
+    turns(stores, config, 1)
+    before = saver.get_tuple(config)
+    assert before is not None
+    checkpoint, prepared, overtaken = empty_checkpoint(), threading.Event(), threading.Event()
+    prepare = saver._jobs.put
+
+    def slowly(*args: Any) -> Any:
+        job = prepare(*args)
+        prepared.set()
+        overtaken.wait(0.3)  # another thread has that long to be first
+        return job
+
+    monkeypatch.setattr(saver._jobs, "put", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        put = pool.submit(saver.put, before.config, checkpoint, {"source": "loop", "step": 9}, {})
+        assert prepared.wait(PATIENCE_S)
+        saver.put_writes(before.config, [("messages", ["x" * 5000])], "task")
+        overtaken.set()
+        assert put.result(PATIENCE_S)["configurable"]["checkpoint_id"] == checkpoint["id"]
 
 
 def test_a_message_that_a_caller_changes_is_not_changed_in_the_store(stores: Stores) -> None:

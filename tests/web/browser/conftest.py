@@ -32,6 +32,13 @@ WIDE = ViewportSize(width=1280, height=860)
 PHONE = ViewportSize(width=375, height=760)
 
 
+FOCUS = """() => {
+  const at = document.activeElement, style = getComputedStyle(at), label = at.labels?.[0];
+  if (at === document.body) return ["", true];
+  return [(label ?? at).textContent.trim(), style.outlineStyle !== "none" || style.boxShadow !== "none"];
+}"""
+
+
 @dataclass
 class Served:
     """A demo workspace and the process that serves its page."""
@@ -174,3 +181,20 @@ def picture(page: Page, name: str) -> None:
     """Keep a picture of a page for the documents, where `make web` asks for it."""
     if folder := os.environ.get("PAGE_PICTURES"):
         page.screenshot(path=Path(folder) / f"{name}.png")
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what has this name has the focus; whatever has it on the way can be seen to have it."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        text, visible = page.evaluate(FOCUS)
+        assert visible, f"the focus is not seen at {text!r}"
+        if text.startswith(name):
+            return
+    raise AssertionError(f"the keyboard does not reach {name!r}")
+
+
+def press(page: Page, name: str, key: str = "Enter") -> None:
+    """Reach something, and press a key on it."""
+    tab_to(page, name)
+    page.keyboard.press(key)

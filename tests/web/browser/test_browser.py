@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.web.browser.conftest import PHONE, WIDE, Served, Visitor, findings, picture
+from tests.web.browser.conftest import PHONE, WIDE, Served, Visitor, findings, picture, press
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
@@ -123,25 +123,15 @@ def test_a_rejection_on_a_small_screen_by_keyboard_alone_keeps_its_reason(
     page = visitor.page
     page.set_viewport_size(PHONE)
     run = begin(visitor)
-    press_until(page, "Decide")
+    press(page, "Decide")
     page.wait_for_url("**/approvals/**")
     page.get_by_label("Reason, or what should be different").focus()
     page.keyboard.type("the amount is wrong")
-    press_until(page, "Reject")
+    press(page, "Reject")
     page.wait_for_url(f"**{run}")
     expect(page.locator(".meta")).to_contain_text("rejected")
     listed = json.loads(served.command("show", run.rsplit("/", 1)[1], "--json").stdout)
     assert listed["gates"][0]["reason"] == "the amount is wrong"
-
-
-def press_until(page: Page, name: str) -> None:
-    """Press Tab until something has the focus, then Enter."""
-    for _ in range(60):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent.trim()") == name:
-            page.keyboard.press("Enter")
-            return
-    raise AssertionError(f"the keyboard does not reach {name}")
 
 
 def test_without_javascript_several_are_approved_at_once_and_a_call_is_made(visit: Visit) -> None:
