@@ -20,7 +20,7 @@ MOST_BYTES = 4_000_000
 URL_ENCODED, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 
 
-class Form(dict[str, list[str]]):
+class FilledForm(dict[str, list[str]]):
     """What a form brings, by the name of its field; a name may come several times."""
 
     files: tuple[Upload, ...] = ()
@@ -28,7 +28,7 @@ class Form(dict[str, list[str]]):
 
 
 Handler = Callable[[Request], Awaitable[Response]]
-FormHandler = Callable[[Request, Form], Awaitable[Response]]
+FormHandler = Callable[[Request, FilledForm], Awaitable[Response]]
 
 
 def page_route(path: str, handler: Handler, *rights: Right) -> Route:
@@ -95,7 +95,7 @@ def refusal_page(request: Request, error: PlanwrightError, status: int) -> Respo
     )
 
 
-async def read_form(request: Request) -> Form | None:
+async def read_form(request: Request) -> FilledForm | None:
     """Read a form: at most 4 MB of text, or text with files. None for what is none.
 
     Raises SetupError for files that are too many or too large.
@@ -103,13 +103,13 @@ async def read_form(request: Request) -> Form | None:
     kind = request.headers.get("content-type", "").partition(";")[0]
     if kind == MULTIPART:
         fields, files = await read_uploads(request)
-        form = Form(fields)
+        form = FilledForm(fields)
         form.files = files
         return form
     return await _read_fields(request) if kind == URL_ENCODED else None
 
 
-async def _read_fields(request: Request) -> Form | None:
+async def _read_fields(request: Request) -> FilledForm | None:
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -117,12 +117,14 @@ async def _read_fields(request: Request) -> Form | None:
             return None
     try:
         text = body.decode()
-        return Form(parse_qs(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=10_000))
+        return FilledForm(
+            parse_qs(text, keep_blank_values=True, strict_parsing=bool(text), max_num_fields=10_000)
+        )
     except ValueError:
         return None
 
 
-def field(form: Form, name: str) -> str:
+def field(form: FilledForm, name: str) -> str:
     """Read the one value of a field; "" where it is not there or there several times."""
     values = form.get(name, [])
     return values[0] if len(values) == 1 else ""

@@ -12,7 +12,7 @@ import pytest
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.workspace_modules import WorkspaceFinder, module_homes
 from planwright.domain.errors import CapabilityForbidden, SetupError
-from planwright.graph.call_context import _jail
+from planwright.graph.call_context import workspace_jail
 from planwright.settings.settings import load
 
 DECLARES = """
@@ -125,7 +125,7 @@ def test_a_name_that_is_none_is_not_looked_for_in_the_workspace(tmp_path: Path, 
 
 def test_a_module_and_what_it_imports_can_be_read_and_not_written(tmp_path: Path) -> None:
     lay(tmp_path, {"wm_a.py": "import wm_b\n", "wm_b/__init__.py": "", "wm_b/rates.json": "{}"})
-    jail = _jail(load(tmp_path, capabilities={"modules": ["wm_a"]}))
+    jail = workspace_jail(load(tmp_path, capabilities={"modules": ["wm_a"]}))
     assert jail.read("wm_b/rates.json") == "{}"
     for path in ("wm_b/rates.json", "wm_b/new.md", "wm_a/x.md", "WM_B/x.md"):
         with pytest.raises(CapabilityForbidden, match="decides what may run"):

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from planwright.approvals.answers import signed
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.errors import GateError, PlanwrightError
-from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.web.view_models.answer_form import answer_of
 from planwright.web.view_models.gate_page import gate_page
@@ -82,7 +82,7 @@ async def named_gate(request: Request) -> Gate:
     return row
 
 
-async def take_decision(request: Request, form: Form) -> Response:
+async def take_decision(request: Request, form: FilledForm) -> Response:
     """Take an answer to a gate, as the terminal does: through the door, bound to gate and hash."""
     row = await named_gate(request)
     return await send_answer(request, row, answer_of(form, row))
@@ -118,7 +118,7 @@ async def _quicker(parts: WebParts, row: Gate) -> GateError | None:
     return None
 
 
-async def take_reply(request: Request, form: Form) -> Response:
+async def take_reply(request: Request, form: FilledForm) -> Response:
     """Answer the question that a run has ended with: the next message on its thread."""
     parts = shared(request)
     run = await parts.run(request)

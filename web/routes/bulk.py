@@ -9,7 +9,7 @@ from starlette.routing import BaseRoute
 from planwright.approvals.pending import pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import GateError, PlanwrightError
-from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.routes.approvals import send_answer
 from planwright.web.view_models.bulk_page import (
@@ -45,7 +45,7 @@ async def serve_bulk(request: Request) -> Response:
     return shared(request).pages.page(request, "bulk.html", values)
 
 
-async def take_bulk(request: Request, form: Form) -> Response:
+async def take_bulk(request: Request, form: FilledForm) -> Response:
     """Approve the gates that a form names, one by one; one that has changed since is refused by its name."""
     wanted = named_gates(form.get("gate", []))
     if len(wanted) > MOST:

@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute
 
 from planwright.capabilities.contract import Capability
 from planwright.domain.errors import SetupError
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import run_options, shared, visitor_of
 from planwright.web.view_models.call_form import argument_fields, call_arguments
 
@@ -23,10 +23,10 @@ async def serve_capabilities(request: Request) -> Response:
 
 async def serve_capability(request: Request) -> Response:
     """Show one capability, and the form that calls it."""
-    return _page(request, {}, None, 200)
+    return _page(request, FilledForm(), None, 200)
 
 
-async def take_call(request: Request, form: Form) -> Response:
+async def take_call(request: Request, form: FilledForm) -> Response:
     """Begin a run of one call: it passes policy, gate and ledger like any other."""
     parts, name = shared(request), request.path_params["capability"]
     try:
@@ -47,7 +47,7 @@ def capability_source(capability: Capability) -> str:
     return "built in" if capability.built_in else capability.function.__module__
 
 
-def _page(request: Request, form: Form, error: SetupError | None, status: int) -> Response:
+def _page(request: Request, form: FilledForm, error: SetupError | None, status: int) -> Response:
     parts = shared(request)
     capability = parts.agent.door.parts.registry.require(request.path_params["capability"])
     values = {

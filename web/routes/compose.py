@@ -16,7 +16,7 @@ from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.run_context import PlanningMode, RunContext
 from planwright.graph.call_context import workspace_jail
-from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.web.uploads import put_into_workspace, take_back
 
@@ -45,7 +45,7 @@ async def _examples(request: Request) -> list[str]:
     return list(dict.fromkeys((*parts.examples, *before)))[: max(MOST_EXAMPLES, len(parts.examples))]
 
 
-async def take_request(request: Request, form: Form) -> Response:
+async def take_request(request: Request, form: FilledForm) -> Response:
     """Begin a run, here or in the background, and lead to its page."""
     parts, text = shared(request), field(form, "request").replace("\r\n", "\n").strip()
     if not text:

@@ -13,7 +13,7 @@ from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.presentation.plan_text import parse_plan, plan_for_editor
-from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.routes.approvals import named_gate, send_answer
 from planwright.web.view_models.edit_form import edit_of, edited_steps
@@ -26,7 +26,7 @@ class EditPage:
 
     text: str
     """The plan as YAML, as it was typed."""
-    form: Form
+    form: FilledForm
     """Fields as they were typed; empty at first."""
     changes: tuple[str, ...] = ()
     """What the edit would change; empty before it is checked."""
@@ -39,11 +39,13 @@ async def serve_edit(request: Request) -> Response:
     row = await named_gate(request)
     plan = await _plan(request, row)
     return _page(
-        request, row, EditPage(plan_for_editor(plan.model_dump(mode="json"), row.card, row.gate_id), {})
+        request,
+        row,
+        EditPage(plan_for_editor(plan.model_dump(mode="json"), row.card, row.gate_id), FilledForm()),
     )
 
 
-async def take_check(request: Request, form: Form) -> Response:
+async def take_check(request: Request, form: FilledForm) -> Response:
     """Check an edit by all the rules, and show what it would change; nothing is recorded."""
     row = await named_gate(request)
     base = await _plan(request, row)
@@ -56,7 +58,7 @@ async def take_check(request: Request, form: Form) -> Response:
     return _page(request, row, EditPage(text, form, tuple(changes(base, plan))))
 
 
-async def take_edit(request: Request, form: Form) -> Response:
+async def take_edit(request: Request, form: FilledForm) -> Response:
     """Answer a gate with an edit: it is verified, and asked for again as it is then."""
     row = await named_gate(request)
     text = field(form, "yaml").replace("\r\n", "\n")
@@ -68,7 +70,7 @@ async def take_edit(request: Request, form: Form) -> Response:
         return _page(request, row, EditPage(text, form, error=error), 409)
 
 
-def _edit(form: Form, row: Gate) -> object:
+def _edit(form: FilledForm, row: Gate) -> object:
     """Read an edit, as YAML or from the fields of its steps. Raises GateError for what cannot be read."""
     if field(form, "way") == "yaml":
         return parse_plan(field(form, "yaml").replace("\r\n", "\n"))

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.effect_pages import EffectFilter
 from planwright.checkpoints.history.run_pages import RunFilter
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.view_models.answer_form import effects_of
 from planwright.web.view_models.paging import Paging, paging
@@ -59,7 +59,7 @@ async def serve_doubts(request: Request) -> Response:
     return parts.pages.page(request, "doubts.html", {"run": run, "doubts": entries})
 
 
-async def take_doubts(request: Request, form: Form) -> Response:
+async def take_doubts(request: Request, form: FilledForm) -> Response:
     """Say of each effect that an ended run left in doubt whether it happened."""
     parts = shared(request)
     run = await parts.run(request)

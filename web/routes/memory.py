@@ -16,7 +16,7 @@ from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.single_call import SingleCall, begin
 from planwright.models.providers.router import EMBEDDED
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import CHANNEL, shared, visitor_of
 from planwright.web.view_models.paging import paging
 
@@ -40,7 +40,7 @@ async def serve_memory(request: Request) -> Response:
     return parts.pages.page(request, "memory.html", values)
 
 
-async def take_forget(request: Request, form: Form) -> Response:
+async def take_forget(request: Request, form: FilledForm) -> Response:
     """Begin the run that deletes a memory, and lead to it."""
     tenant, id_ = visitor_of(request).tenant, request.path_params["memory_id"]
     row = await MemoryPages(shared(request).agent.stores.database).memory(tenant, id_)
@@ -50,7 +50,7 @@ async def take_forget(request: Request, form: Form) -> Response:
     return await _run(request, step, f"Forget memory {id_}", str(row["run_id"]))
 
 
-async def take_accept(request: Request, form: Form) -> Response:
+async def take_accept(request: Request, form: FilledForm) -> Response:
     """Begin the run that remembers a proposal, and lead to it."""
     tenant, id_ = visitor_of(request).tenant, request.path_params["proposal_id"]
     proposal = await MemoryPages(shared(request).agent.stores.database).proposal(tenant, id_)
@@ -61,7 +61,7 @@ async def take_accept(request: Request, form: Form) -> Response:
     return await _run(request, step, f"Remember: {proposal.text}", proposal.run_id)
 
 
-async def take_reject(request: Request, form: Form) -> Response:
+async def take_reject(request: Request, form: FilledForm) -> Response:
     """Turn a proposal down; it is never made again."""
     parts, caller = shared(request), visitor_of(request)
     id_ = request.path_params["proposal_id"]

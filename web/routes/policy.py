@@ -15,7 +15,7 @@ from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.replay.under_policy import PolicyReplay, replay_policy
 from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
-from planwright.web.forms import Form, field, form_route, page_route
+from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, shared, visitor_of
 from planwright.web.view_models.policy_page import call_ruling, read_arguments, rule_rows
 
@@ -58,7 +58,7 @@ async def serve_policy_replay(request: Request) -> Response:
     return await _replay_page(request, policy.path.read_text("utf-8"), 200)
 
 
-async def take_policy_replay(request: Request, form: Form) -> Response:
+async def take_policy_replay(request: Request, form: FilledForm) -> Response:
     """Say what a policy would have answered to each call of a run; nothing is called or recorded."""
     return await _replay_page(request, field(form, "policy").replace("\r\n", "\n"), 200, judged=True)
 

@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute
 
 from planwright.checkpoints.ownership.cancelling import cancel as cancel_run
 from planwright.domain.errors import RunError
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import run_options, shared, visitor_of
 from planwright.web.view_models.run_state import run_state
 
@@ -68,7 +68,7 @@ def stream(request: Request, texts: AsyncIterator[str]) -> Response:
     return StreamingResponse(lines(), media_type="text/event-stream")
 
 
-async def take_cancel(request: Request, form: Form) -> Response:
+async def take_cancel(request: Request, form: FilledForm) -> Response:
     """Cancel a run: running calls finish, the rest is skipped."""
     parts = shared(request)
     row = await parts.run(request)
@@ -76,7 +76,7 @@ async def take_cancel(request: Request, form: Form) -> Response:
     return _to(request, row.run_id)
 
 
-async def take_resume(request: Request, form: Form) -> Response:
+async def take_resume(request: Request, form: FilledForm) -> Response:
     """Go on with a run that was interrupted."""
     parts = shared(request)
     row = await parts.run(request)
@@ -86,7 +86,7 @@ async def take_resume(request: Request, form: Form) -> Response:
     return _to(request, row.run_id)
 
 
-async def take_fork(request: Request, form: Form) -> Response:
+async def take_fork(request: Request, form: FilledForm) -> Response:
     """Begin a run with the plan and the results of another; chosen steps run again."""
     parts = shared(request)
     row = await parts.run(request)
@@ -102,7 +102,7 @@ async def serve_undo(request: Request) -> Response:
     return parts.pages.page(request, "undo.html", {"run": row, "items": items})
 
 
-async def take_undo(request: Request, form: Form) -> Response:
+async def take_undo(request: Request, form: FilledForm) -> Response:
     """Begin the run that undoes a run; a person approves it."""
     parts = shared(request)
     row = await parts.run(request)

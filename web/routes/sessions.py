@@ -14,7 +14,7 @@ from planwright.checkpoints.sessions.progress import Progress, read_progress
 from planwright.domain.run_context import RunContext, read_context
 from planwright.settings.profile import RunProfile, in_force, with_more
 from planwright.settings.settings import Settings
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.view_models.paging import paging
 from planwright.web.view_models.session_row import FIELDS, amounts_of, session_view
@@ -57,7 +57,7 @@ def _profile(settings: Settings, context: RunContext) -> RunProfile:
     return in_force(settings, context if known else replace(context, agent=None))
 
 
-async def take_pause(request: Request, form: Form) -> Response:
+async def take_pause(request: Request, form: FilledForm) -> Response:
     """Pause a run: what has begun is finished, and nothing more begins."""
     parts, run = shared(request), await shared(request).run(request)
     stores, person = parts.agent.stores, visitor_of(request).person
@@ -67,14 +67,14 @@ async def take_pause(request: Request, form: Form) -> Response:
     return _back(request, run.run_id)
 
 
-async def take_queue_again(request: Request, form: Form) -> Response:
+async def take_queue_again(request: Request, form: FilledForm) -> Response:
     """Queue a paused session again, for a worker to go on with."""
     parts, run = shared(request), await shared(request).run(request)
     await parts.agent.stores.sessions.resume(run.run_id, visitor_of(request).person, parts.agent.door.clock())
     return _back(request, run.run_id)
 
 
-async def take_extension(request: Request, form: Form) -> Response:
+async def take_extension(request: Request, form: FilledForm) -> Response:
     """Give a run more than its limits, or a session more time."""
     parts, run = shared(request), await shared(request).run(request)
     person, clock = visitor_of(request).person, parts.agent.door.clock

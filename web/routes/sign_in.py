@@ -10,7 +10,7 @@ from planwright.checkpoints.sign_ins import Outcome, SignIn, Way
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.server_doors.requests import on_loopback
 from planwright.security.credentials import Caller
-from planwright.web.forms import Form, field, form_route, read_form
+from planwright.web.forms import FilledForm, field, form_route, read_form
 from planwright.web.guard import begun_cookie, cookie_name, cookie_of, is_secure
 from planwright.web.openid import LASTS_S, OpenIdProvider, SignInFailed
 from planwright.web.parts import shared, visitor_of
@@ -29,7 +29,7 @@ async def serve_sign_in(request: Request) -> Response:
 
 async def take_token(request: Request) -> Response:
     """Take the token that somebody typed."""
-    form = await read_form(request) or {}
+    form = await read_form(request) or FilledForm()
     return await _by_token(request, field(form, "token").strip(), "token")
 
 
@@ -86,7 +86,7 @@ async def serve_way_back(request: Request) -> Response:
     return answer
 
 
-async def take_sign_out(request: Request, form: Form) -> Response:
+async def take_sign_out(request: Request, form: FilledForm) -> Response:
     """End the visit of this browser."""
     shared(request).visits.end(cookie_of(request.scope))
     await _record(request, request.state.visit.way, "signed out", visitor_of(request))

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute
 
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import child_environment
-from planwright.web.forms import Form, form_route, page_route
+from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import shared
 from planwright.web.view_models.check_rows import check_rows
 from planwright.web.view_models.setting_rows import setting_rows
@@ -39,7 +39,7 @@ async def serve_checks(request: Request) -> Response:
     return shared(request).pages.page(request, "checks.html", {"rows": None})
 
 
-async def take_check_up(request: Request, form: Form) -> Response:
+async def take_check_up(request: Request, form: FilledForm) -> Response:
     """Check everything that a run would need, as `planwright doctor` does, in a process of its own."""
     folder = str(shared(request).settings.workspace)
     process = await asyncio.create_subprocess_exec(
