@@ -14,6 +14,7 @@ from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 from tests.scenarios.conftest import scene as scene
 from tests.scenarios.conftest import stage as stage
+from tests.sessions.door import Door
 
 AtWork = Callable[[Agent], AbstractAsyncContextManager[Worker]]
 LOOK_S = 0.01
@@ -34,6 +35,12 @@ def at_work() -> AtWork:
             await asyncio.wait_for(task, PATIENCE_S)
 
     return at_work
+
+
+@pytest.fixture
+def door() -> Door:
+    """A closed door."""
+    return Door()
 
 
 async def eventually(condition: Callable[[], bool]) -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from planwright.capabilities.contract import Capability
-from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
@@ -18,37 +16,10 @@ from planwright.sessions.worker import Worker
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, drained, eventually, until
+from tests.sessions.door import Door
 
 OPEN = "SELECT gate_id FROM gates g JOIN runs r USING (run_id) WHERE g.status = 'open' AND lease_until = 0"
 QUICK = {"queue": {"look_s": 0.01}}
-
-
-class Door:
-    """A capability that stands still in the middle of its call until it is opened."""
-
-    def __init__(self) -> None:
-        self.begun: list[str] = []
-        self.ended: list[str] = []
-        self.reached = asyncio.Event()
-        self.open = asyncio.Event()
-
-    @property
-    def capability(self) -> Capability:
-        @capability("door.pass", mode="read_only", trusted_result=True)
-        async def pass_(name: str) -> str:
-            """Pass a door, once it is open."""
-            self.begun.append(name)
-            self.reached.set()
-            await asyncio.wait_for(self.open.wait(), PATIENCE_S)
-            self.ended.append(name)
-            return name
-
-        return pass_
-
-
-@pytest.fixture
-def door() -> Door:
-    return Door()
 
 
 def types(scene: Scene) -> list[str]:
