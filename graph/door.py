@@ -42,7 +42,7 @@ from planwright.settings.settings import Settings
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
 from planwright.telemetry.langsmith_runs import LangSmithRuns
-from planwright.telemetry.log_records import log_event
+from planwright.telemetry.log_records import ids_of, log_event
 from planwright.telemetry.spans import open_spans
 
 _LOG = logging.getLogger("planwright.graph")
@@ -126,8 +126,7 @@ class Door:
                 note(admitted.invocation, change)
             admitted.invocation.control = control or admitted.invocation.control
             self.working[run.run_id] = admitted.invocation
-            watch = self._watching.watch(admitted.invocation, run, profile)
-            watching = asyncio.create_task(watch)
+            watching = asyncio.create_task(self._watching.watch(admitted.invocation, run, profile))
             try:
                 with admitted.invocation.spans.run():
                     yield admitted
@@ -137,7 +136,7 @@ class Door:
             await self._leave(admitted, breakpoints)
         except StoreFailed as error:
             reason = "storage"
-            _LOG.error("run %s is paused: the store failed", run.run_id)
+            _LOG.error("run %s is paused: the store failed", run.run_id, extra=ids_of(run))
             raise _paused(error, run) from error
         finally:
             if watching is not None:
@@ -164,7 +163,7 @@ class Door:
         if not fresh:
             await self.stores.gates.expire(lease, self.clock())
             await self.stores.runs.set_status(lease, "running")
-            _LOG.info("run %s goes on, lease %d", run.run_id, lease.token)
+            _LOG.info("run %s goes on, lease %d", run.run_id, lease.token, extra=ids_of(run))
         invocation = await self._invocation(run, lease, profile)
         if invocation.in_session:
             invocation.record_event("task_started", {"channel": channel}, "task")
@@ -291,7 +290,8 @@ class Door:
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
         self.stores.saver.check(run.thread_id)
-        _LOG.info("run %s waits at %s", run.run_id, ", ".join(gate.gate_id for gate in gates))
+        at = ", ".join(gate.gate_id for gate in gates)
+        _LOG.info("run %s waits at %s", run.run_id, at, extra=ids_of(run))
 
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:

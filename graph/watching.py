@@ -15,6 +15,7 @@ from planwright.domain.errors import StoreFailed
 from planwright.settings.profile import RunProfile, with_more
 from planwright.settings.workspace import SessionSettings
 from planwright.state.invocation import Invocation
+from planwright.telemetry.log_records import ids_of
 
 LOOK_S = 1.0
 _LOG = logging.getLogger("planwright.graph")
@@ -72,7 +73,7 @@ class Watching:
             invocation.record_event("session_paused", {"reason": reason}, str(invocation.lease.token))
             await self._stores.runs.set_status(invocation.lease, "paused", reason)
         self._stores.saver.check(invocation.thread_id)
-        _LOG.info("run %s stands still: %s", invocation.run_id, reason)
+        _LOG.info("run %s stands still: %s", invocation.run_id, reason, extra=ids_of(invocation))
 
     def keep_time(self, invocation: Invocation) -> None:
         """Write down how long the run is being worked on."""

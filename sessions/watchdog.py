@@ -11,6 +11,7 @@ from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.domain.errors import RunError
 from planwright.domain.results import RunStatus
 from planwright.graph.agent import Agent
+from planwright.telemetry.log_records import ids_of
 
 _LOG = logging.getLogger("planwright.sessions")
 
@@ -51,7 +52,7 @@ class Watchdog:
         if queued.breaks + 1 > settings.most_breaks:
             reason = f"it broke off {queued.breaks + 1} times (sessions.most_breaks)"
             await self._stores.sessions.pause_for(run, reason, self._clock())
-            _LOG.error("run %s is paused: %s", run.run_id, reason)
+            _LOG.error("run %s is paused: %s", run.run_id, reason, extra=ids_of(run))
             return False
         return True
 
@@ -64,7 +65,7 @@ class Watchdog:
                 await cancel(self._stores, run.run_id, by, self._clock(), ends_as)
         except RunError:  # it has ended in this moment
             return
-        _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by)
+        _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by, extra=ids_of(run))
 
     async def _free(self, queued: QueuedRun) -> None:
         """Take a run from a process that lives and does not report."""

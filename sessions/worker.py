@@ -21,6 +21,7 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.sessions.schedules import Schedules
 from planwright.sessions.watchdog import Watchdog
+from planwright.telemetry.log_records import ids_of
 
 CHANNEL = "worker"
 DRAIN_LOOK_S = 0.1
@@ -117,12 +118,12 @@ class Worker:
             async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
                 pass
         except (LeaseLost, RunHeld) as error:
-            _LOG.info("run %s: %s", run.run_id, error.cause)
+            _LOG.info("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
         except StoreFailed as error:
-            _LOG.error("run %s: %s", run.run_id, error.cause)
+            _LOG.error("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             self._not_before[run.run_id] = self._clock() + timedelta(seconds=AFTER_FAULT_S)
         except PlanwrightError as error:
-            _LOG.warning("run %s: %s", run.run_id, error.cause)
+            _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause, self._clock())
 
     async def _wait(self) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 LogLevel = Literal["off", "debug", "info", "warning", "error"]
+LogFormat = Literal["text", "json"]
 
 
 class LogSettings(BaseModel):
@@ -16,6 +17,8 @@ class LogSettings(BaseModel):
 
     level: LogLevel = "off"
     """Least level of what is logged; `off` for nothing, since the command line shows its run itself."""
+    format: LogFormat = "text"
+    """How a record is written: as a line of text for people, or as one JSON object a line for programs."""
 
 
 class TracingSettings(BaseModel):

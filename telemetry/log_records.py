@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
-from typing import get_args
+from typing import Protocol, get_args
 
 from planwright.domain.events import Event, EventType
 from planwright.telemetry.event_fields import operator_fields
@@ -62,15 +62,30 @@ _LOGGERS = {
 def log_event(event: Event) -> None:
     """Log an event: its type, and ids, names, counts and durations; no argument, prompt or result.
 
-    The record has `event`, `run_id` and `thread_id` as attributes of their own.
+    The record has `event`, `run_id`, `thread_id` and `fields` (the rest) as attributes of their own.
     """
     log, level = _LOGGERS[event["type"]], level_of(event)
     if log.isEnabledFor(level):
-        ids = {"run_id": event["run_id"], "thread_id": event["thread_id"]}
-        fields = " ".join(
-            f"{name}={_spelled(value)}" for name, value in (ids | operator_fields(event)).items()
-        )
-        log.log(level, "%s %s", event["type"], fields, extra={"event": event["type"], **ids})
+        ids, fields = {"run_id": event["run_id"], "thread_id": event["thread_id"]}, operator_fields(event)
+        words = " ".join(f"{name}={_spelled(value)}" for name, value in (ids | fields).items())
+        log.log(level, "%s %s", event["type"], words, extra={"event": event["type"], "fields": fields, **ids})
+
+
+class OfRun(Protocol):
+    """What belongs to a run: the run itself, its lease, its invocation."""
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+
+    @property
+    def thread_id(self) -> str:
+        """Id of the thread of that run."""
+
+
+def ids_of(part: OfRun) -> dict[str, str]:
+    """Give a record of a run, which is no event, the same attributes: `extra=ids_of(run)`."""
+    return {"run_id": part.run_id, "thread_id": part.thread_id}
 
 
 def level_of(event: Event) -> int:

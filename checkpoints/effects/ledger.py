@@ -32,6 +32,7 @@ from planwright.domain.lease import Lease
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Effect
 from planwright.settings.agents import RunBudgetSettings
+from planwright.telemetry.log_records import ids_of
 
 _LOG = logging.getLogger("planwright.checkpoints")
 UNLIMITED = RunBudgetSettings()
@@ -195,7 +196,7 @@ class Ledger:
         await self._database.run(status, held(call.lease, job), synced=True)
         level = logging.WARNING if status == "in_doubt" else logging.INFO
         names = (call.lease.run_id, call.capability, status, call.key[:12])
-        _LOG.log(level, "run %s: effect of %s recorded as %s under %s", *names)
+        _LOG.log(level, "run %s: effect of %s recorded as %s under %s", *names, extra=ids_of(call.lease))
 
     def settle_step(self, lease: Lease, result: StepResult, at: datetime) -> None:
         """Write down how a step ended; whatever its dependents do is not on record before it.

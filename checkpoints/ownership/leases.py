@@ -21,6 +21,7 @@ from planwright.checkpoints.runs import Run, begin_run, pause
 from planwright.checkpoints.store_errors import store_error
 from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
 from planwright.domain.lease import Lease
+from planwright.telemetry.log_records import ids_of
 
 Monotonic = Callable[[], float]
 _LOG = logging.getLogger("planwright.checkpoints")
@@ -111,7 +112,7 @@ class Leases:
             return owner_of(held_by).label if held_by else "", lease
 
         holder, lease = await self._database.run("lease", job)
-        _LOG.warning("run %s taken over from %s", run.run_id, holder or "nobody")
+        _LOG.warning("run %s taken over from %s", run.run_id, holder or "nobody", extra=ids_of(run))
         return holder, lease
 
     def is_leased(self, run: Run) -> bool:
@@ -156,7 +157,8 @@ class Leases:
         if life == "unknown" and left > 0:
             cause = f"run {run_id} is held by {owner.label}, and nobody here can tell whether it lives"
             raise RunHeld(cause, f"unless it reports, the run is free in {left:.0f} s; or {over}")
-        _LOG.warning("run %s is taken from %s, which works on it no more", run_id, owner.label)
+        ids = {"run_id": run_id, "thread_id": thread_id}
+        _LOG.warning("run %s is taken from %s, which works on it no more", run_id, owner.label, extra=ids)
 
     def _report(self, lease: Lease, seconds: float) -> bool:
         """Promise to report again; says whether there is anything left to report for."""

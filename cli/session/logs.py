@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
+from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings, load
-from planwright.settings.telemetry import LogSettings
+from planwright.settings.telemetry import LogFormat
 from planwright.telemetry.log_records import ROOT
 
 LINE = "%(asctime)s.%(msecs)03dZ %(levelname)s %(name)s: %(message)s"
@@ -23,23 +26,66 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
         super().emit(record)
 
 
+class TextLines(logging.Formatter):
+    """Writes a record as a line for people, a traceback below it; no secret is in either."""
+
+    converter = time.gmtime
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__(LINE, TIME)
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        return self._redactor.text(super().format(record))
+
+
+class JsonLines(logging.Formatter):
+    """Writes a record as one JSON object on one line, with the same members always; no secret is in it.
+
+    `time` (UTC, ISO 8601), `level`, `logger`, `event`, `run_id`, `thread_id`, `message`, `fields` (those of
+    the event) and `error` (a traceback); null is what a record does not have.
+    """
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write one record."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {
+            "time": time.replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            **{name: getattr(record, name, None) for name in ("event", "run_id", "thread_id")},
+            "message": record.getMessage(),
+            "fields": getattr(record, "fields", None),
+            "error": self.formatException(record.exc_info) if record.exc_info else None,
+        }
+        return json.dumps(self._redactor.value(line), ensure_ascii=False, default=str)
+
+
+FORMATTERS: dict[LogFormat, type[TextLines | JsonLines]] = {"text": TextLines, "json": JsonLines}
+
+
 def load_logged(workspace: Path) -> Settings:
     """Read the settings of a workspace, and log from now on as they say. Raises as `load`."""
     settings = load(workspace)
-    log_to_stderr(settings.logging)
+    log_to_stderr(settings)
     return settings
 
 
-def log_to_stderr(settings: LogSettings) -> None:
+def log_to_stderr(settings: Settings) -> None:
     """Log to stderr from a level on, in place of what an earlier call said."""
-    log = logging.getLogger(ROOT)
+    log, logging_ = logging.getLogger(ROOT), settings.logging
     for handler in [handler for handler in log.handlers if isinstance(handler, _Stderr)]:
         log.removeHandler(handler)
-    if settings.level == "off":
+    if logging_.level == "off":
         return
+    from planwright.security.redaction.known_secrets import redactor_of  # not for who logs nothing
+
     handler = _Stderr()
-    formatter = logging.Formatter(LINE, TIME)
-    formatter.converter = time.gmtime
-    handler.setFormatter(formatter)
+    handler.setFormatter(FORMATTERS[logging_.format](redactor_of(settings)))
     log.addHandler(handler)
-    log.setLevel(settings.level.upper())
+    log.setLevel(logging_.level.upper())
