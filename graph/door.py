@@ -260,7 +260,7 @@ class Door:
         """Raise what was not written; remove the checkpoints that an ended run needs no more."""
         saver = self.stores.saver
         if ended:
-            saver.close_run(lease, self.settings.storage.keep_checkpoints)
+            saver.close_run(lease, self.settings.storage.checkpoints_of(lease.tenant))
         else:
             await saver.landed(lease.thread_id)
 

@@ -40,6 +40,17 @@ class ChannelSettings(BaseModel):
 OnChange = Literal["ask", "refuse"]
 
 
+class RetentionSettings(BaseModel):
+    """How long the checkpoints of one tenant stay. What was decided and done stays on record in any case."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    keep_checkpoints: int | None = Field(None, ge=1)
+    """Checkpoints of a thread that stay when a run of it ends; None for `storage.keep_checkpoints`."""
+    keep_days: float | None = Field(None, ge=0)
+    """Days after its last end from which a thread has only its newest; None for `storage.keep_days`."""
+
+
 class StorageSettings(BaseModel):
     """Where runs are kept, and how long to wait for a lock."""
 
@@ -53,6 +64,22 @@ class StorageSettings(BaseModel):
     """Seconds to wait for a database that another process has locked."""
     keep_checkpoints: int = Field(50, ge=1)
     """Checkpoints of a thread that stay when a run of it ends: the points that a fork can begin at."""
+    keep_days: float | None = Field(None, ge=0)
+    """Days after its last end from which `db prune` leaves a thread only its newest; None for no such end."""
+    tenants: dict[str, RetentionSettings] = {}
+    """What is otherwise for one tenant, by its name."""
+
+    def checkpoints_of(self, tenant: str) -> int:
+        """Say how many checkpoints of a thread of a tenant stay."""
+        return self._own(tenant).keep_checkpoints or self.keep_checkpoints
+
+    def days_of(self, tenant: str) -> float | None:
+        """Say for how many days after its last end a thread of a tenant has more than the newest."""
+        days = self._own(tenant).keep_days
+        return self.keep_days if days is None else days
+
+    def _own(self, tenant: str) -> RetentionSettings:
+        return self.tenants.get(tenant, RetentionSettings())
 
     @field_validator("url")
     @classmethod

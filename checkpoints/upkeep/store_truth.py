@@ -229,9 +229,9 @@ def _of_times(records: sqlite3.Connection) -> Iterator[StoreFinding]:
 
 
 def _begun(records: sqlite3.Connection) -> tuple[dict[str, str], set[str]]:
-    """Name the runs that checkpoints know, with their threads, and those of them that were about to close.
+    """Name the runs that checkpoints know, with their threads, and those that were closed or about to.
 
-    Of the runs that are past, the checkpoints may be gone.
+    Of the runs that are past, the checkpoints may be gone, and of the newest all but one.
     """
     rows = records.execute("SELECT DISTINCT thread_id, value FROM writes WHERE channel = 'run_id'")
     begun, closing = {ormsgpack.unpackb(value): thread for thread, value in rows}, set[str]()
@@ -240,7 +240,8 @@ def _begun(records: sqlite3.Connection) -> tuple[dict[str, str], set[str]]:
         refs = refs_of(payload)
         if isinstance(ref := refs.get("run_id"), list) and isinstance(run := ref[0], str):
             begun[run] = thread
-            closing |= {run} if CLOSING in refs else set()
+            ended = isinstance(status := refs.get("status"), list) and status[0] in TERMINAL
+            closing |= {run} if CLOSING in refs or ended else set()
     query = "SELECT DISTINCT thread_id FROM writes WHERE channel = ?"  # of an older program
     threads = {row[0] for row in records.execute(query, (CLOSING,))}
     return begun, closing | {run for run, thread in begun.items() if thread in threads}

@@ -29,10 +29,9 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
 class TextLines(logging.Formatter):
     """Writes a record as a line for people, a traceback below it; no secret is in either."""
 
-    converter = time.gmtime
-
     def __init__(self, redactor: Redactor) -> None:
         super().__init__(LINE, TIME)
+        self.converter = time.gmtime
         self._redactor = redactor
 
     def format(self, record: logging.LogRecord) -> str:

@@ -87,10 +87,10 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
 
 
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
-    """Remove all but the newest checkpoints of each thread."""
-    storage = load(workspace).storage
-    refuse_on_server(load(workspace), "nothing: a run that ends leaves storage.keep_checkpoints")
-    gone = prune_store(load(workspace).store_folder, keep or storage.keep_checkpoints, storage.busy_timeout_s)
+    """Remove all but the newest checkpoints of each thread, as the settings say for its tenant."""
+    settings = load(workspace)
+    refuse_on_server(settings, "nothing: a run that ends leaves storage.keep_checkpoints")
+    gone = prune_store(settings.store_folder, settings.storage, utc_now(), keep)
     if as_json:
         _print({"removed": gone})
     else:

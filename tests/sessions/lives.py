@@ -187,8 +187,8 @@ async def given_more(stage: Stage) -> None:
         await stage.in_the_door()
         await agent.aextend(stage.scene.thread, {"tokens": 500})
         told = "SELECT 1 FROM journal WHERE type = ?"
-        for event in ("session_extended", "session_progress"):
-            await eventually(lambda event=event: bool(stage.scene.rows(told, event)))
+        await eventually(lambda: bool(stage.scene.rows(told, "session_extended")))
+        await eventually(lambda: bool(stage.scene.rows(told, "session_progress")))
         stage.door.open.set()
         await until(stage.scene, "completed")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import get_args
 
@@ -83,7 +84,17 @@ LIVES = (
 
 def state_of(status: RunStatus) -> SessionState:
     """Say which state of a session the status of its run stands for."""
-    return Session.model_construct(status=status).state
+    now = datetime.now(UTC)
+    session = Session(
+        run_id="r",
+        thread_id="t",
+        tenant="default",
+        status=status,
+        request="",
+        requested_at=now,
+        expires_at=now,
+    )
+    return session.state
 
 
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: life.play.__name__)
