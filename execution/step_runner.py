@@ -24,9 +24,10 @@ from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
 from planwright.domain.schedule import cascade_decision
-from planwright.domain.step_ends import CANCELLED, bare_result, failed
+from planwright.domain.step_ends import bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
+from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import by_record, completed, full_output
 from planwright.models.budget_warnings import warn
@@ -51,6 +52,7 @@ class StepRunner:
         self._stores = stores
         self.approval = settings.approval
         self._limit = settings.tools.result_limit
+        self._cancelled = CancelledSteps(gateway, stores, self._limit)
         self._run_retries = settings.execution.run_retries
 
     async def inputs(
@@ -246,14 +248,7 @@ class StepRunner:
 
     async def cancelled(self, checked: VerifiedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
-        why = f"cancelled by {invocation.cancelled_by}"
-        stopped = bare_result(checked, "skipped", code=CANCELLED, error=why)
-        if (result := await self._by_record(checked, stopped, invocation)) != stopped:
-            return result
-        other = await self._stores.alternatives.of(invocation.run_id, checked.uid)
-        if other is None or (result := await self._by_record(other[1], stopped, invocation)) == stopped:
-            return stopped
-        return result.model_copy(update={"uid": checked.uid, "instead_of": checked.step.capability or ""})
+        return await self._cancelled.result(checked, invocation)
 
     async def _by_record(
         self, checked: VerifiedStep, result: StepResult, invocation: Invocation

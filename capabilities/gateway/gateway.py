@@ -87,7 +87,7 @@ class Gateway:
         )
         if capability.effect == "idempotent" and call.undo_key is None:
             call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
-        attempts = self._attempts(capability, args, call.sent_key, site, listener)
+        attempts = self.attempts(capability, args, call.sent_key, site, listener)
         async with self._locks.hold(capability.overwrites(args, self.call_context)):
             await self._count(name, site, call.key)
             if capability.effect == "pure":
@@ -279,7 +279,7 @@ class Gateway:
         await ledger.settle(call, "done", now(), result, attempts.remark)
         return result
 
-    def _attempts(
+    def attempts(
         self,
         capability: Capability,
         args: dict[str, JsonValue],
@@ -287,6 +287,7 @@ class Gateway:
         site: CallSite,
         listener: CallListener,
     ) -> CallAttempts:
+        """Prepare the attempts at a call, or the question to its receiver, under the key that it is sent."""
         on_behalf = self.call_context.on_behalf_of(site.lease.tenant, site.profile.agent)
         context = on_behalf.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
         execution = self._settings.execution

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.graph.agent import Agent
+from tests.opened_store import store_url
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
@@ -56,3 +58,46 @@ def test_a_receiver_that_comes_back_is_asked_in_time(scene: Scene) -> None:
     scene.recover(agent)
     assert lookups(scene) == [("s1", "unknown"), ("s1", "found")]
     assert scene.done.count("s1") == 1
+
+
+def cancelled(scene: Scene, agent: Agent) -> str:
+    """Cancel the run of the killed process, and go on with it: only what is in doubt of it is left to do."""
+    agent.cancel(scene.thread)
+    scene.recover(agent)
+    (run,) = scene.rows("SELECT status FROM runs")
+    assert check_store(scene.workspace / ".planwright") == [] or store_url()
+    return str(run["status"])
+
+
+@pytest.mark.parametrize(
+    ("where", "outcome", "effect"), [("s1", "absent", "failed"), ("after s1", "found", "done")]
+)
+def test_a_cancelled_run_ends_as_cancelled_where_the_receiver_can_tell(
+    scene: Scene, where: str, outcome: str, effect: str
+) -> None:
+    agent = killed(scene, where)
+    done = scene.done.count("s1")
+    assert cancelled(scene, agent) == "cancelled"
+    assert (scene.done.count("s1"), scene.done.count("looked for s1")) == (done, 1)
+    assert lookups(scene) == [("s1", outcome)]
+    assert scene.rows("SELECT status FROM effects") == [{"status": effect}]
+    (step,) = scene.rows("SELECT status FROM steps WHERE step_id = 's1'")
+    assert step == {"status": "completed" if effect == "done" else "skipped"}
+
+
+def test_a_cancelled_run_ends_as_escalated_where_it_cannot(scene: Scene) -> None:
+    agent = killed(scene, "after s1")
+    (scene.workspace / "down").touch()
+    assert cancelled(scene, agent) == "escalated"
+    assert (scene.done.count("s1"), lookups(scene)) == (1, [("s1", "unknown")] * 3)
+    assert scene.rows("SELECT status FROM effects") == [{"status": "in_doubt"}]
+
+
+def test_a_call_of_a_cancelled_loop_is_looked_up_too(scene: Scene) -> None:
+    (scene.workspace / "die-after s1").touch()
+    call = scene.calls(("work__transfer", {"name": "s1"}))
+    never = {"planning": {"mode": "never"}, "approval": {"tool_risk": "High"}}
+    scene.child(scene.entry(message="Transfer it"), replies=[call], settings=never, dies=True)
+    assert cancelled(scene, scene.agent("not asked", **never)) == "cancelled"
+    assert (scene.done.count("s1"), len(lookups(scene))) == (1, 1)
+    assert scene.rows("SELECT status FROM effects") == [{"status": "done"}]

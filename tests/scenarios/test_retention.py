@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.checkpoints.upkeep.prune import prune_store
@@ -28,7 +29,8 @@ def begin(scene: Scene, capability: str, tenant: str, *, end: str = "", **settin
         scene.plan(scene.step("s1", capability)), "the answer", approval={"plan": "never"}, **settings
     )
     thread = f"{capability} of {tenant}"
-    config, context = {"configurable": {"thread_id": thread}}, {"tenant": tenant}
+    config: RunnableConfig = {"configurable": {"thread_id": thread}}
+    context = {"tenant": tenant}
     agent.invoke({"messages": [("user", "Do it")]}, config, context=context)
     if end:
         agent.invoke(Command(resume=end), config, context=context)
@@ -66,7 +68,7 @@ def test_what_waits_for_a_person_is_kept_whatever_its_age(scene: Scene) -> None:
     assert counts(scene) == before
     assert check_store(scene.workspace / ".planwright") == []
     agent = scene.agent("the answer")
-    config = {"configurable": {"thread_id": waiting}}
+    config: RunnableConfig = {"configurable": {"thread_id": waiting}}
     output = agent.invoke(Command(resume="approve"), config, context={"tenant": "brief"})
     assert (output["status"], scene.done) == ("completed", ["s1"])
 
