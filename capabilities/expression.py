@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rapidfuzz import process
-
 from planwright.domain.errors import OverLimit
+from planwright.presentation.nearest import nearest
 from planwright.sandbox.sandbox import JobFailed, sandbox
 
 if TYPE_CHECKING:
@@ -119,6 +118,6 @@ def check_names(expression: Expression, known: frozenset[str]) -> frozenset[str]
         raise ValueError(f"there is no `{strange[0]}`; there are {', '.join(sorted(known))}")
     for name in expression.program.functions():
         if name.isidentifier() and name not in FUNCTIONS:
-            near = ", ".join(str(match[0]) for match in process.extract(name, sorted(FUNCTIONS), limit=3))
+            near = ", ".join(nearest(name, sorted(FUNCTIONS), limit=3))
             raise ValueError(f"there is no function `{name}`; nearest: {near}")
     return names

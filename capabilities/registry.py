@@ -11,8 +11,6 @@ from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from rapidfuzz import fuzz, process
-
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.ranking import Ranking
 from planwright.capabilities.workspace_modules import serve
@@ -184,6 +182,8 @@ class Registry:
 
     def near(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Suggest the names nearest to one that does not exist."""
+        from rapidfuzz import fuzz, process  # here: only a mistake needs it
+
         spelled = {known: _SEPARATOR.sub(" ", known) for known in self._names}
         wanted = _SEPARATOR.sub(" ", name.lower())
         matches = process.extract(wanted, spelled, scorer=fuzz.token_sort_ratio, limit=limit, score_cutoff=45)

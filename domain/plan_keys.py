@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any
 
 from pydantic import AliasChoices, BaseModel
-from rapidfuzz import fuzz, process
 
 from planwright.domain.plan import Compensation, Criterion, DecisionCheckpoint, Plan, PlanStep
 
@@ -46,6 +45,8 @@ class Form:
 
     def nearest(self, key: str, others: Iterable[str] = ()) -> str:
         """Say in words which key may have been meant."""
+        from rapidfuzz import fuzz, process  # here: only a mistake needs it
+
         names = [*self.model.model_fields, *others]
         near = process.extractOne(
             squeezed(key), names, scorer=fuzz.ratio, processor=squeezed, score_cutoff=60

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rapidfuzz import process
-
 from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
@@ -14,6 +12,7 @@ from planwright.domain.results import Finding
 from planwright.domain.risk import looser
 from planwright.domain.verified_step import BoundDecision
 from planwright.planning.surface import surface_of
+from planwright.presentation.nearest import nearest
 from planwright.settings.profile import names
 
 VIOLATES = "violates_decision_spec"
@@ -74,9 +73,9 @@ def _sources(
 
 
 def _unknown(checkpoint: DecisionCheckpoint, policy: Policy) -> Finding:
-    nearest = process.extract(checkpoint.decision_id, list(policy.decisions), limit=3)
+    near = nearest(checkpoint.decision_id, policy.decisions, limit=3)
     message = f"there is no decision {checkpoint.decision_id!r} in the catalog"
-    return Finding(code=VIOLATES, message=message, fix=f"nearest: {', '.join(name for name, *_ in nearest)}")
+    return Finding(code=VIOLATES, message=message, fix=f"nearest: {', '.join(near)}")
 
 
 def _without_evidence(

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
-from rapidfuzz import process
 
+from planwright.presentation.nearest import nearest
 from planwright.settings.variables import VariableError
 
 
@@ -21,7 +21,7 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
     line = _line_of(loc, text) or (_line_of(loc[:-1], text) if first["type"] == "missing" else None)
     where = f"{path}:{line}" if line else f"{path} or the environment"
     if first["type"] == "extra_forbidden":
-        near = process.extractOne(name, sorted(_names(settings, loc)))
+        near = nearest(name, sorted(_names(settings, loc)))
         hint = f"did you mean `{near[0]}`?" if near else "remove it"
         return f"{where}: there is no setting `{name}`", hint
     if misnamed:

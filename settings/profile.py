@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
-from rapidfuzz import process
-
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.domain.risk import MODES, Mode
 from planwright.domain.run_context import PlanningMode, RunContext
+from planwright.presentation.nearest import nearest
 from planwright.settings.agents import AgentProfile, RunBudgetSettings
 from planwright.settings.settings import Settings
 
@@ -160,8 +159,8 @@ def find_agent(settings: Settings, agent_id: str | None) -> AgentProfile:
         return AgentProfile()
     if agent_id in settings.agents:
         return settings.agents[agent_id]
-    near = [str(match[0]) for match in process.extract(agent_id, list(settings.agents), score_cutoff=45)]
-    known = ", ".join(near[:3]) or ", ".join(sorted(settings.agents)) or "none is set"
+    near = nearest(agent_id, settings.agents, limit=3, least=45)
+    known = ", ".join(near) or ", ".join(sorted(settings.agents)) or "none is set"
     raise SetupError(
         f"there is no agent {agent_id!r} ({'nearest' if near else 'there are'}: {known})",
         f"see them with: planwright agents ls, or add [agents.{agent_id}] to planwright.toml",

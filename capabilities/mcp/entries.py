@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
-from rapidfuzz import fuzz, process
 
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
@@ -198,6 +197,8 @@ def _configured(name: str, fields: JsonValue, file: ServerFile) -> ConfiguredSer
         raise blank.refusal("is no table", 'write {"command": …} or {"url": …}')
     known = list(ServerEntry.model_fields)
     for unknown in fields.keys() - set(known):
+        from rapidfuzz import fuzz, process  # here: only a mistake needs it
+
         if near := process.extractOne(unknown, known, scorer=fuzz.ratio, score_cutoff=_NEAR):
             raise blank.refusal(f"has no field `{unknown}`", f"did you mean `{near[0]}`?", unknown)
     if fields.get("type") == "sse":

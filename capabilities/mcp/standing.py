@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from rapidfuzz import process
-
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.command_files import hashes
 from planwright.capabilities.mcp.entries import (
@@ -20,6 +18,7 @@ from planwright.capabilities.mcp.entries import (
 from planwright.capabilities.mcp.names import SERVER, plain_names
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
+from planwright.presentation.nearest import nearest
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.settings import FILE_NAME as SETTINGS
 from planwright.settings.settings import Settings, child_environment
@@ -127,7 +126,7 @@ def _check_names(settings: Settings, servers: Sequence[ConfiguredServer]) -> Non
     names = [server.name for server in servers]
     for name in settings.mcp:
         if name not in names:
-            near = process.extractOne(name, names, score_cutoff=45)
+            near = nearest(name, names, least=45)
             raise SetupError(
                 f"{settings.workspace / SETTINGS}: `mcp.{name}`: {FILE_NAME} lists no server of that name",
                 f"did you mean `mcp.{near[0]}`?" if near else "take it out, or add the server",

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from pydantic import JsonValue, TypeAdapter
-from rapidfuzz import process
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import Hints, read_hints
@@ -17,6 +16,7 @@ from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect
+from planwright.presentation.nearest import nearest
 from planwright.settings.mcp import McpServerSettings, McpToolSettings
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
@@ -82,7 +82,7 @@ def lacking(tools: Iterable[Tool], server: McpServerSettings) -> dict[str, str]:
 
 
 def _near(name: str, names: Iterable[str]) -> str:
-    return ", ".join(str(match[0]) for match in process.extract(name, list(names), limit=3)) or "none"
+    return ", ".join(nearest(name, names, limit=3)) or "none"
 
 
 def capability_of(

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
-from rapidfuzz import process
 
 from planwright.capabilities.expression import LONGEST, check_names, compiled
 from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
+from planwright.presentation.nearest import nearest
 from planwright.settings.profile import names
 
 FOLDER = "decisions"
@@ -84,7 +84,7 @@ def _read(path: Path) -> DecisionSpec:
         where = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             fields = Evidence.model_fields if where.startswith("evidence.") else DecisionSpec.model_fields
-            near = process.extractOne(where.rpartition(".")[2], list(fields), score_cutoff=50)
+            near = nearest(where.rpartition(".")[2], fields, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(fields)}"
             raise SetupError(f"{path}: a decision has no `{where}`", hint) from error
         raise SetupError(f"{path}: `{where}`: {first['msg'].lower()}", "mend that file") from error

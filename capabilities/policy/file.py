@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
-from rapidfuzz import process
 
 from planwright.capabilities.expression import LONGEST
 from planwright.capabilities.policy.condition import Condition, compile_condition
@@ -21,6 +20,7 @@ from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple, read
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.risk import Mode, Risk
+from planwright.presentation.nearest import nearest
 from planwright.settings.profile import names
 
 FILE_NAME = "policy.toml"
@@ -225,7 +225,7 @@ def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
         at = _at(path, lines, loc[-1], loc[0])
         if first["type"] == "extra_forbidden":
             known = Match.model_fields if len(loc) > 1 else _Entry.model_fields
-            near = process.extractOne(loc[-1], list(known), score_cutoff=50)
+            near = nearest(loc[-1], known, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             raise SetupError(f"{at}: a rule has no `{'.'.join(loc)}`", hint) from error
         raise SetupError(f"{at}: `{'.'.join(loc)}`: {first['msg'].lower()}", "mend that rule") from error

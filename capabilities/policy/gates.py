@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
-from rapidfuzz import process
 
 from planwright.checkpoints.consent.approvers import CHANNEL
 from planwright.domain.errors import SetupError
+from planwright.presentation.nearest import nearest
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 64
@@ -66,7 +66,7 @@ def _gate(name: str, table: object, at: str) -> NamedGate:
         first = error.errors()[0]
         key = str(first["loc"][0]) if first["loc"] else name
         if first["type"] == "extra_forbidden":
-            near = process.extractOne(key, list(NamedGate.model_fields), score_cutoff=50)
+            near = nearest(key, NamedGate.model_fields, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(NamedGate.model_fields)}"
             raise SetupError(f"{at}: a gate has no `{key}`", hint) from error
         raise SetupError(f"{at}: `{key}`: {first['msg'].lower()}", "mend that gate") from error

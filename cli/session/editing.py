@@ -11,7 +11,6 @@ import click
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.views.run_views import find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
-from planwright.presentation import plan_text
 from planwright.presentation.rows import Card, JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
@@ -30,7 +29,11 @@ class Drafts:
         path = self._path(gate_id)
         if path.is_file():
             return path.read_text("utf-8")
-        return plan_text.plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
+        from planwright.presentation.plan_text import (
+            plan_for_editor,  # here: YAML is 7 ms; few plans are edited
+        )
+
+        return plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
 
     def open(self, gate_id: str, run_id: str, plan_hash: str, card: Card) -> JsonObject | None:
         """Open an editor on the plan of a gate and read the edit; None when nothing was saved.
@@ -46,7 +49,7 @@ class Drafts:
             return None
         write_private(path, redactor_of(self._settings).text(typed))
         try:
-            return decision(plan_text.parse_plan(typed), plan_hash)
+            return _read(typed, plan_hash)
         except GateError as error:
             self.refused(gate_id, error)
             raise
@@ -97,10 +100,16 @@ def from_file(file: str, plan_hash: str) -> JsonObject:
         text = sys.stdin.buffer.read().decode() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"cannot read the edited plan from {file}: {error}", "name a text file") from error
-    return decision(plan_text.parse_plan(text), plan_hash)
+    return _read(text, plan_hash)
 
 
 def decision(plan: object, plan_hash: str) -> JsonObject:
     """Phrase an edited plan as LangChain's edit decision, bound to the plan it was made from."""
     action = {"name": "approve_plan", "args": {"plan": plan}}
     return {"type": "edit", "edited_action": action, "plan_hash": plan_hash}
+
+
+def _read(text: str, plan_hash: str) -> JsonObject:
+    from planwright.presentation.plan_text import parse_plan  # here: as in `Drafts.text`
+
+    return decision(parse_plan(text), plan_hash)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from rapidfuzz import process
 from rich.table import Table
 
 from planwright.capabilities.mcp.entries import FILE_NAME
@@ -18,6 +17,7 @@ from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.views import rendering as views
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError
+from planwright.presentation.nearest import nearest
 from planwright.presentation.rows import JsonObject
 from planwright.settings.settings import load
 
@@ -111,9 +111,7 @@ def raising(error: SetupError) -> Callable[[], str]:
 def _named(standings: Sequence[Standing], name: str | None) -> list[Standing]:
     matches = [standing for standing in standings if name in (None, standing.name)]
     if name is not None and not matches:
-        near = [
-            str(match[0]) for match in process.extract(name, [s.name for s in standings], score_cutoff=45)
-        ]
+        near = nearest(name, [s.name for s in standings], limit=5, least=45)
         raise SetupError(f"{FILE_NAME} lists no server {name!r}", f"nearest: {', '.join(near) or 'none'}")
     return matches
 

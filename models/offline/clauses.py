@@ -6,8 +6,6 @@ import itertools
 import re
 from dataclasses import dataclass, replace
 
-from rapidfuzz import fuzz
-
 from planwright.models.offline.lexicon import ACTIONS, CORRECTABLE, PARTICIPLES, POLITE, UNSUPPORTED
 from planwright.models.offline.literals import protect
 
@@ -241,6 +239,8 @@ def _correct(text: str) -> str:
         known_word = {word, word.removesuffix("s")} & (CORRECTABLE | ACTIONS.keys() | UNSUPPORTED)
         if known_word:
             return match[0]
+        from rapidfuzz import fuzz  # here: only a word that nobody knows needs it
+
         best = max(CORRECTABLE, key=lambda known: fuzz.ratio(word, known))
         close = fuzz.ratio(word, best) >= 85 or (sorted(word) == sorted(best))
         return best if close and word[0] == best[0] and not match[0][0].isupper() else match[0]

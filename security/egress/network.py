@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ssl
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import httpcore
 import httpx
 
-from planwright.security.egress.guarded_transport import GuardedTransport
-from planwright.security.egress.pinned_backend import PinnedBackend, Resolve, system_resolver
+from planwright.security.egress.resolver import Resolve, system_resolver
 from planwright.settings.egress import EgressSettings
+
+if TYPE_CHECKING:
+    from httpcore import AsyncNetworkBackend
+
+    from planwright.security.egress.guarded_transport import GuardedTransport
+    from planwright.security.egress.pinned_backend import PinnedBackend
 
 
 class Network:
@@ -21,11 +26,12 @@ class Network:
         egress: EgressSettings,
         *,
         resolve: Resolve = system_resolver,
-        connector: httpcore.AsyncNetworkBackend | None = None,
+        connector: AsyncNetworkBackend | None = None,
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         self._egress = egress
-        self._backend = PinnedBackend(egress, resolve, connector or httpcore.AnyIOBackend())
+        self._resolve = resolve
+        self._connector = connector
         self._given_context = ssl_context
 
     def client(self, timeout_s: float) -> httpx.AsyncClient:
@@ -36,7 +42,17 @@ class Network:
 
     def transport(self) -> GuardedTransport:
         """Open what a client sends its requests through."""
+        from planwright.security.egress.guarded_transport import GuardedTransport  # here: see `_backend`
+
         return GuardedTransport(self._egress, self._backend, self._ssl_context)
+
+    @cached_property
+    def _backend(self) -> PinnedBackend:
+        from httpcore import AnyIOBackend  # here: 10 ms, and most runs open no client
+
+        from planwright.security.egress.pinned_backend import PinnedBackend
+
+        return PinnedBackend(self._egress, self._resolve, self._connector or AnyIOBackend())
 
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext:

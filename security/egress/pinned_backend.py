@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 
 import httpcore
 
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.egress.addresses import Address
+from planwright.security.egress.resolver import Resolve
 from planwright.security.egress.target import Target, check_address, check_target
 from planwright.settings.egress import EgressSettings, read_host_port
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 MOST_TRIED = 4
-
-
-async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Ask the system for the addresses of a name, in its order. Raises OSError when there are none."""
-    loop = asyncio.get_running_loop()
-    entries = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 class PinnedBackend(httpcore.AsyncNetworkBackend):

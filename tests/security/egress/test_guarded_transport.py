@@ -13,7 +13,7 @@ import pytest
 from benchmarks.ssrf_peers import listening
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.egress.network import Network
-from planwright.security.egress.pinned_backend import system_resolver
+from planwright.security.egress.resolver import system_resolver
 from planwright.settings.egress import EgressSettings
 
 if TYPE_CHECKING:
