@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, Protocol
+from typing import Protocol
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from typing_extensions import TypedDict
 
+from planwright.approvals.bulk_outcomes import ApprovalEnd, BulkApproval, GateOutcome
 from planwright.approvals.pending import PendingApprovals, PendingGate, pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.stores import Stores
@@ -18,9 +18,6 @@ from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, PlanwrightError, StoreFailed
 from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
-
-ApprovalEnd = Literal["approved", "counted", "refused"]
-"""What became of an approval: the gate is open now, it counts and others are needed, or nothing changed."""
 
 
 class BulkOptions(TypedDict, total=False):
@@ -32,35 +29,6 @@ class BulkOptions(TypedDict, total=False):
     """Who approves; the channel where it is left out."""
     channel: str
     """Door that the approvals come through; `python` where it is left out."""
-
-
-@dataclass(frozen=True)
-class GateOutcome:
-    """What became of one gate of a bulk approval."""
-
-    gate: PendingGate
-    """The gate, as it was listed."""
-    end: ApprovalEnd
-    """What became of the approval."""
-    run_status: RunStatus | None
-    """How the run stands afterwards; None where there is no such run."""
-    problem: str = ""
-    """Why it was not approved, or what its run met afterwards; "" where all went well."""
-
-
-@dataclass(frozen=True)
-class BulkApproval:
-    """What became of each gate, and the gates that were left."""
-
-    outcomes: tuple[GateOutcome, ...]
-    """What became of each gate that was to be approved, in that order."""
-    left: tuple[PendingGate, ...]
-    """Gates that call the capability and have to be decided alone, each with its problem."""
-
-    @property
-    def approved(self) -> tuple[GateOutcome, ...]:
-        """The gates that are approved."""
-        return tuple(outcome for outcome in self.outcomes if outcome.end == "approved")
 
 
 class Resumable(Protocol):

@@ -10,7 +10,8 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 from typing_extensions import Unpack
 
-from planwright.approvals.bulk import BulkApproval, BulkApprovals, BulkOptions
+from planwright.approvals.bulk import BulkApprovals, BulkOptions
+from planwright.approvals.bulk_outcomes import BulkApproval
 from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.sessions.sessions import Unit
 from planwright.checkpoints.stores import Stores

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from typing import TYPE_CHECKING
 
 from planwright.checkpoints.history.open_gates import OpenGates
 from planwright.checkpoints.history.run_records import RunHistory
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import PlanwrightError
 from planwright.web.feeds import Feed, Parts, RunFollower
 from planwright.web.pages import Pages
 from planwright.web.view_models.run_page import run_page
 from planwright.web.view_models.run_state import RunState
+
+if TYPE_CHECKING:  # it loads LangGraph, which reading needs not
+    from planwright.checkpoints.stores import Stores
 
 RUN_PARTS = ("head", "picture", "steps", "answer", "effects", "actions")
 

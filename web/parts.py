@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -14,7 +15,6 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sign_ins import SignIns
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import RunContext
-from planwright.graph.agent import Agent
 from planwright.security.credentials import Caller, Credentials
 from planwright.security.people import People
 from planwright.settings.settings import Settings
@@ -22,8 +22,11 @@ from planwright.web.live import Live
 from planwright.web.openid import OpenIdProvider
 from planwright.web.pages import Pages
 from planwright.web.rate_limits import RateLimits
-from planwright.web.runs_here import RunsHere
 from planwright.web.visits import Visits
+
+if TYPE_CHECKING:  # they load LangGraph, which reading needs not
+    from planwright.graph.agent import Agent
+    from planwright.web.runs_here import RunsHere
 
 CHANNEL = "web"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from planwright.approvals.bulk import BulkApprovals, BulkOptions, GateOutcome
+from planwright.approvals.bulk import BulkApprovals, BulkOptions
+from planwright.approvals.bulk_outcomes import GateOutcome
 from planwright.approvals.pending import PendingApprovals, PendingGate
 from planwright.cli.session.asking import forget_typed_ahead, who
 from planwright.cli.session.drive import EXIT

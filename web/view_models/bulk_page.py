@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from planwright.approvals.bulk import ApprovalEnd
+from planwright.approvals.bulk_outcomes import ApprovalEnd
 from planwright.approvals.pending import PendingCall, PendingGate, pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import GateError
