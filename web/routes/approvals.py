@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from datetime import timedelta
 
-from langgraph.types import Command
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
-from planwright.approvals.answers import signed
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.errors import GateError, PlanwrightError
 from planwright.web.forms import FilledForm, field, form_route, page_route
@@ -90,6 +88,10 @@ async def take_decision(request: Request, form: FilledForm) -> Response:
 
 async def send_answer(request: Request, row: Gate, decision: Mapping[str, object]) -> Response:
     """Send an answer through the door in the name of who asks, and lead to the run. Raises its refusal."""
+    from langgraph.types import Command  # here: reading what waits needs no LangGraph
+
+    from planwright.approvals.answers import signed
+
     parts = shared(request)
     entry: Command[str] = Command(
         resume=signed({**decision, "gate_id": row.gate_id}, visitor_of(request).person)

@@ -14,8 +14,6 @@ from planwright.domain.errors import RunError
 from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
-from planwright.graph.single_call import SingleCall, begin
-from planwright.models.providers.router import EMBEDDED
 from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import CHANNEL, shared, visitor_of
 from planwright.web.view_models.paging import paging
@@ -71,6 +69,9 @@ async def take_reject(request: Request, form: FilledForm) -> Response:
 
 async def _run(request: Request, step: PlanStep, words: str, source: str) -> Response:
     """Begin the run of a step, or find the one that is open for it, and lead to it; it asks as any other."""
+    from planwright.graph.single_call import SingleCall, begin  # here: reading needs no LangGraph
+    from planwright.models.providers.router import EMBEDDED
+
     parts, tenant = shared(request), visitor_of(request).tenant
     source_run = await parts.history.run(tenant, source)
     agent = source_run.context.get("agent") if source_run else None
