@@ -76,12 +76,26 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
     assert done.stdout.strip() == "[]"
 
 
+def test_the_routes_of_the_page_load_no_langgraph_before_a_decision() -> None:
+    program = (
+        "import importlib, pkgutil, sys; from planwright.web import routes\n"
+        "names = [f'{routes.__name__}.{module.name}' for module in pkgutil.iter_modules(routes.__path__)]\n"
+        "assert len(names) > 10 and [*map(importlib.import_module, names)]\n"
+        "print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    assert done.stdout.strip() == "[]"
+
+
 @pytest.mark.long
-def test_a_workspace_without_mcp_servers_loads_no_mcp(tmp_path: Path) -> None:
+def test_an_agent_loads_no_library_that_its_workspace_does_not_use(tmp_path: Path) -> None:
+    unused = ("mcp", "mcp_types", "httpcore", "yaml", "email_validator")
     program = (
         "import sys; from planwright.graph import open_agent; from planwright.cli import main\n"
-        "from planwright.cli.views import mcp_views\n"
-        "open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types')])"
+        "from planwright.cli.views import mcp_views; from planwright.cli.session import drive\n"
+        f"open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in {unused}])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx
 
 from planwright.domain.errors import CapabilityRejected
 from planwright.security.egress.body import ACCEPT_ENCODING, Body, read_body
-from planwright.security.egress.guarded_transport import GuardedTransport
 from planwright.security.egress.redirects import MOST_REDIRECTS, Hop, next_hop
 from planwright.security.egress.request_comparison import ApprovedRequest, compare
 from planwright.security.egress.target import read_url
 from planwright.settings.egress import EgressSettings
+
+if TYPE_CHECKING:  # it loads httpcore, which only a call that goes out needs
+    from planwright.security.egress.guarded_transport import GuardedTransport
 
 
 @dataclass(frozen=True)
