@@ -86,7 +86,7 @@ def counts_by(connection: sqlite3.Connection, by: By, since: str = "") -> dict[s
     where = "AND started_at >= ?" if since else ""
     rows = connection.execute(_RUNS.format(where=where), (since,) if since else ()).fetchall()
     for row in rows:
-        name = _group(connection, row, by)
+        name = group_of(connection, row, by)
         groups[name] = groups.get(name, RunCounts()) + counts_of(connection, row)
     return dict(sorted(groups.items()))
 
@@ -121,7 +121,8 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
     )
 
 
-def _group(connection: sqlite3.Connection, run: sqlite3.Row, by: By) -> str:
+def group_of(connection: sqlite3.Connection, run: sqlite3.Row, by: By) -> str:
+    """Name the group that a run is in: its agent, first model, week, gravest risk, or "all"."""
     if by == "agent":
         return str(json.loads(run["context"]).get("agent") or "(none)")
     if by == "model":

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.checkpoints.history.usage_history import UsageHistory
-from planwright.replay.evaluation import RunCounts, counts_of
+from planwright.replay.evaluation import By, RunCounts, counts_of, group_of
 from planwright.web.forms import page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.view_models.usage_page import (
@@ -24,7 +24,7 @@ from planwright.web.view_models.usage_page import (
     run_limits,
 )
 
-GROUPS = ("all", "agent", "week")
+GROUPS: tuple[By, ...] = get_args(By)
 MOST_RUNS = 500  # each costs seven short reads
 _RUNS = """SELECT run_id, status, context, started_at FROM runs
     WHERE tenant = ? AND ended_at IS NOT NULL AND started_at >= ? ORDER BY rowid DESC LIMIT ?"""
@@ -55,10 +55,10 @@ async def serve_usage(request: Request) -> Response:
 
 
 async def serve_evaluation(request: Request) -> Response:
-    """Show how the newest runs that have ended did, by agent or week."""
+    """Show how the newest runs that have ended did, together or by group."""
     parts, tenant = shared(request), visitor_of(request).tenant
-    count, wanted = _period(request), request.query_params.get("by", "all")
-    by = wanted if wanted in GROUPS else "all"
+    count, wanted = _period(request), request.query_params.get("by", "")
+    by: By = next((name for name in GROUPS if name == wanted), "all")
     since = parts.agent.door.clock() - timedelta(days=count)
     groups = await parts.agent.stores.database.read(
         lambda connection: _groups(connection, tenant, since.isoformat(), by)
@@ -81,22 +81,13 @@ def _period(request: Request) -> int:
     return next((days for days in PERIODS if str(days) == wanted), PERIODS[1])
 
 
-def _groups(connection: sqlite3.Connection, tenant: str, since: str, by: str) -> dict[str, RunCounts]:
+def _groups(connection: sqlite3.Connection, tenant: str, since: str, by: By) -> dict[str, RunCounts]:
     """Count what the newest ended runs of a tenant did, by group."""
     groups: dict[str, RunCounts] = {}
     for row in connection.execute(_RUNS, (tenant, since, MOST_RUNS)).fetchall():
-        name = _group(row, by)
+        name = group_of(connection, row, by)
         groups[name] = groups.get(name, RunCounts()) + counts_of(connection, row)
     return dict(sorted(groups.items()))
-
-
-def _group(run: sqlite3.Row, by: str) -> str:
-    if by == "agent":
-        return str(json.loads(run["context"]).get("agent") or "no agent")
-    if by == "week":
-        year, week, _ = datetime.fromisoformat(run["started_at"]).isocalendar()
-        return f"{year}-W{week:02}"
-    return "all runs"
 
 
 ROUTES: list[BaseRoute] = [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 from planwright.checkpoints.history.usage_history import UsageHistory
 from planwright.checkpoints.limits import Limit
 from planwright.cli.views.usage_views import usage_of
-from planwright.replay.evaluation import counts_by
+from planwright.replay.evaluation import By, counts_by
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from tests.web.conftest import TOKENS, MakeStage, Stage
 
@@ -70,7 +72,7 @@ async def test_pages_of_usage_and_evaluation_are_drawn(make_stage: MakeStage) ->
     assert "calls by day: 1 in 7 days" in page
     assert page.count("<rect") >= 7
     assert "budgets.run.tool_calls" in page
-    for by in ("all", "agent", "week", "nonsense"):
+    for by in (*get_args(By), "nonsense"):
         page = (await ada.get(f"/workspace/evaluation?by={by}&days=x")).text
         assert "steps that succeeded: 100%" in page
         assert ">1 run<" in page
@@ -85,3 +87,15 @@ async def test_the_figures_of_past_runs_are_those_of_the_command(make_stage: Mak
     page = (await (await stage.sign_in()).get("/workspace/evaluation")).text
     for label, share in (("plans that passed", "plan_pass"), ("runs planned again", "replan")):
         assert f"{label}: {counts['all'].rates()[share]:.0%}" in page
+
+
+async def test_runs_are_in_the_groups_of_the_command(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    await completed(stage)
+    ada = await stage.sign_in()
+    no_group = {"all": "all runs", "agent": "no agent"}
+    for by in get_args(By):
+        groups = await stage.agent.stores.database.read(lambda connection, by=by: counts_by(connection, by))
+        page = (await ada.get(f"/workspace/evaluation?by={by}")).text
+        titles = re.findall(r'<section class="card"><h2>(.*?) <span', page)
+        assert titles == [no_group.get(by, name) for name in groups], by
