@@ -11,7 +11,7 @@ import pytest
 from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.security.jail import LARGEST
 from planwright.web.uploads import FOLDER, MOST_BYTES, MOST_FILES
-from tests.web.conftest import BASE, Browser, MakeStage
+from tests.web.conftest import BASE, RIGHT_TOKENS, Browser, MakeStage
 
 File = tuple[str, bytes]
 
@@ -110,6 +110,13 @@ async def test_a_link_in_place_of_the_folder_leads_nowhere(make_stage: MakeStage
     (stage.folder / FOLDER).symlink_to(outside)
     assert (await send(await stage.sign_in(), ("a.txt", b"x"))).status_code == 409
     assert list(outside.iterdir()) == []
+
+
+async def test_somebody_who_may_not_ask_brings_no_file(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    auditor = await stage.sign_in(RIGHT_TOKENS["audit"])
+    assert (await send(auditor, ("a.txt", b"x"))).status_code == 403
+    assert uploaded(stage.folder) == {}
 
 
 @pytest.mark.parametrize("wrong", [{"csrf": "forged"}, {"origin": "https://evil.example"}])
