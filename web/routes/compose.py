@@ -15,7 +15,6 @@ from starlette.routing import BaseRoute
 from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.run_context import PlanningMode, RunContext
-from planwright.graph.call_context import workspace_jail
 from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.web.uploads import put_into_workspace, take_back
@@ -47,6 +46,8 @@ async def _examples(request: Request) -> list[str]:
 
 async def take_request(request: Request, form: FilledForm) -> Response:
     """Begin a run, here or in the background, and lead to its page."""
+    from planwright.graph.call_context import workspace_jail  # here: reading needs no LangGraph
+
     parts, text = shared(request), field(form, "request").replace("\r\n", "\n").strip()
     if not text:
         raise SetupError("a request without words says nothing", "write what is to be done")

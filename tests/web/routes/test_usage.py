@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import get_args
 
 from planwright.checkpoints.history.usage_history import UsageHistory
@@ -95,7 +96,7 @@ async def test_runs_are_in_the_groups_of_the_command(make_stage: MakeStage) -> N
     ada = await stage.sign_in()
     no_group = {"all": "all runs", "agent": "no agent"}
     for by in get_args(By):
-        groups = await stage.agent.stores.database.read(lambda connection, by=by: counts_by(connection, by))
+        groups = await stage.agent.stores.database.read(partial(counts_by, by=by))
         page = (await ada.get(f"/workspace/evaluation?by={by}")).text
         titles = re.findall(r'<section class="card"><h2>(.*?) <span', page)
         assert titles == [no_group.get(by, name) for name in groups], by
