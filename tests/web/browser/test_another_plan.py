@@ -1,4 +1,4 @@
-"""A person asks for another plan, by keyboard alone, and approves that one."""
+"""A person asks for another plan, by keyboard alone, and approves that one; a file comes with the request."""
 
 from __future__ import annotations
 
@@ -34,15 +34,20 @@ def served(tmp_path: Path) -> Iterator[Served]:
             yield workspace
     told = [request.sent("user") for request in server.requests]
     assert "spell it right" in told[1]
+    (upload,) = (folder / "uploads").glob("*/*")
+    assert upload.read_text("utf-8") == "three, of 2 m"
+    assert str(upload.relative_to(folder)) in told[0]
 
 
 def test_another_plan_is_asked_for_and_approved_without_a_mouse(
-    visit: Callable[..., Visitor], served: Served
+    visit: Callable[..., Visitor], served: Served, tmp_path: Path
 ) -> None:
+    (tmp_path / "lengths.txt").write_text("three, of 2 m", "utf-8")
     page = visit().page
     press(page, "New request")
     page.wait_for_url("**/new")
     page.keyboard.type("Order three cables")  # the field has the focus
+    page.get_by_label("Files").set_input_files(tmp_path / "lengths.txt")
     press(page, "Begin")
     page.wait_for_url("**/runs/**")
     run = page.url
@@ -55,6 +60,7 @@ def test_another_plan_is_asked_for_and_approved_without_a_mouse(
     page.keyboard.type("spell it right")
     press(page, "Ask for another plan")
     page.wait_for_url(run)
+    expect(page.locator(f"a[href='{first.removeprefix(served.origin)}']")).to_have_count(0)
     expect(page.get_by_role("link", name="Decide")).to_be_visible()
     press(page, "Decide")
     page.wait_for_url("**/approvals/**")

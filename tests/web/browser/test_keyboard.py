@@ -16,7 +16,10 @@ Visit = Callable[..., Visitor]
 def test_the_demo_from_the_first_page_to_the_answer_without_a_mouse(visit: Visit) -> None:
     page = visit().page
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
-    press(page, "Skip to the content")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
     press(page, "New request")
     page.wait_for_url("**/new")
     press(page, "Search my emails for the invoice from Acme")
