@@ -35,7 +35,9 @@ PHONE = ViewportSize(width=375, height=760)
 FOCUS = """() => {
   const at = document.activeElement, style = getComputedStyle(at), label = at.labels?.[0];
   if (at === document.body) return ["", true];
-  return [(label ?? at).textContent.trim(), style.outlineStyle !== "none" || style.boxShadow !== "none"];
+  const box = at.getBoundingClientRect(), inside = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+  const marked = style.outlineStyle !== "none" || style.boxShadow !== "none";
+  return [(label ?? at).textContent.trim(), marked && inside];
 }"""
 
 
