@@ -9,7 +9,7 @@ MB = 1_000_000
 CONDITIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "nested all": (
         "args.to.all(a, args.to.all(b, args.to.all(c, args.to.all(d, a != 'x' || b != c))))",
-        {"to": [f"p{n}@acme.example" for n in range(50)], "text": "x"},
+        {"to": [f"p{n}@acme.example" for n in range(100)], "text": "x"},
     ),
     "one all over a long list": ("args.rows.all(r, args.text.contains(r[0]))", {"text": "x" * 200_000}),
     "matches on a long text": (f"args.text.matches('({'a?' * 300}){{3}}z')", {"text": "a" * 200_000}),

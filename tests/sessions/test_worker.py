@@ -13,6 +13,7 @@ from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
+from planwright.state.invocation import Invocation
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, drained, eventually, until
@@ -225,13 +226,16 @@ async def test_a_store_with_a_session_that_expired_is_whole(
     assert check_store(scene.workspace / ".planwright") == []
 
 
-async def test_what_takes_too_long_ends_as_timeout(scene: Scene, door: Door, at_work: AtWork) -> None:
+async def test_what_takes_too_long_ends_as_timeout(
+    scene: Scene, door: Door, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps = [scene.step("s1", "door.pass"), scene.step("s2", "door.pass", "s1")]
-    settings = {"queue": {"look_s": 0.01, "max_execution_time_s": 0.01}}
+    settings = {"queue": {"look_s": 0.01, "max_execution_time_s": 3600}}
     agent = scene.agent(scene.plan(*steps), capabilities=[door.capability], **settings)
     await agent.aenqueue("Pass", thread_id=scene.thread)
     async with at_work(agent):
         await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
+        monkeypatch.setattr(Invocation, "worked_s", property(lambda _: 3601.0))
         await eventually(lambda: any(each.cancelled_by for each in agent.door.working.values()))
         door.open.set()
         assert await until(scene, "timeout") == ["timeout"]
