@@ -232,7 +232,7 @@ def killing() -> Iterator[None]:
 
 def test_a_call_without_an_effect_is_made_again_when_its_server_dies(desk: Desk) -> None:
     awake = step("awake", "everything.get-sum", a=1, b=1)
-    long = step("long", f"everything.{LONG}", duration=1, steps=1)
+    long = step("long", f"everything.{LONG}", duration=3, steps=1)  # so long a busy machine has to kill it
     desk.ask(desk.plan(awake), "awake")
     with killing():
         assert desk.ask(desk.plan(long), "the answer")["status"] == "completed"
