@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,10 +103,20 @@ def processes(word: str) -> list[int]:
     return sorted(found)
 
 
-def bytes_read(word: str) -> int:
-    """Count what the processes that `processes` lists have read by now (proc(5), rchar), in bytes."""
-    files = [Path(f"/proc/{pid}/io").read_text("utf-8") for pid in processes(word)]
-    return sum(int(row.split()[1]) for text in files for row in text.splitlines() if row.startswith("rchar"))
+def bytes_read(word: str) -> dict[int, int]:
+    """Count what each process that `processes` lists has read by now (proc(5), rchar), in bytes."""
+    counts = {}
+    for pid in processes(word):
+        with suppress(OSError):  # it ends in this moment
+            rows = dict(row.split(": ") for row in Path(f"/proc/{pid}/io").read_text("utf-8").splitlines())
+            counts[pid] = int(rows["rchar"])
+    return counts
+
+
+def one_has_read(word: str, least: int, before: dict[int, int]) -> bool:
+    """Say whether one of these processes has read more than so many bytes since; others may have ended."""
+    now = bytes_read(word)
+    return any(now.get(pid, 0) > read + least for pid, read in before.items())
 
 
 @pytest.fixture(scope="session")

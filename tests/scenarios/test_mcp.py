@@ -20,7 +20,7 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import wait_until
-from tests.conftest import McpServers, bytes_read, processes
+from tests.conftest import McpServers, bytes_read, one_has_read, processes
 
 pytestmark = pytest.mark.sqlite  # its stores last longer than a test
 
@@ -220,7 +220,7 @@ def killing() -> Iterator[None]:
     before = bytes_read(EVERYTHING)
 
     def kill() -> None:
-        wait_until(lambda: bytes_read(EVERYTHING) > before + LEAST)
+        wait_until(lambda: one_has_read(EVERYTHING, LEAST, before))
         for pid in processes(EVERYTHING):
             os.kill(pid, signal.SIGKILL)
 

@@ -25,7 +25,7 @@ from planwright.domain.errors import (
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 from tests.cli.desk import wait_until
-from tests.conftest import McpServers, bytes_read, processes
+from tests.conftest import McpServers, bytes_read, one_has_read, processes
 from tests.loop_clock import LoopClock
 from tests.patience import PATIENCE_S
 
@@ -152,7 +152,7 @@ async def test_a_server_that_dies_in_a_call_leaves_no_doubt_but_about_effects(
     await call_again(servers, f"{server}.get-sum", a=1, b=1)
     before = bytes_read(EVERYTHING)
     running = asyncio.create_task(call(servers, f"{server}.trigger-long-running-operation", **LONG))
-    assert await asyncio.to_thread(wait_until, lambda: bytes_read(EVERYTHING) > before + LEAST)
+    assert await asyncio.to_thread(wait_until, lambda: one_has_read(EVERYTHING, LEAST, before))
     for pid in processes(EVERYTHING):
         os.kill(pid, signal.SIGKILL)
     with pytest.raises(failure):
@@ -169,7 +169,7 @@ async def test_a_server_that_let_a_call_run_out_of_time_is_started_anew(servers:
             await call(servers, "everything.trigger-long-running-operation", **LONG)
 
     running = asyncio.create_task(impatient())
-    assert await asyncio.to_thread(wait_until, lambda: bytes_read(EVERYTHING) > read + LEAST)
+    assert await asyncio.to_thread(wait_until, lambda: one_has_read(EVERYTHING, LEAST, read))
     clock.pass_(61)
     with pytest.raises(TimeoutError):
         await running
