@@ -108,8 +108,8 @@ def _print(console: Console, reached: Trials, bad: Trials, figures: Mapping[str,
             table.add_row(label, str(len(trials)), *(str(count(trials, name)) for name in SHOWN))
         console.print(table)
     for trial in bad[:20]:
-        shown = {name: trial[name] for name in ("shape", "fault", "at", "lasting", *BAD) if trial[name]}
-        console.print(json.dumps(shown)[:1000], markup=False, highlight=False)
+        row = {name: trial[name] for name in ("shape", "fault", "at", "lasting", *BAD) if trial[name]}
+        console.print(json.dumps(row)[:1000], markup=False, highlight=False)
     console.print(json.dumps({name: value for name, value in figures.items() if name != "bad"}))
 
 

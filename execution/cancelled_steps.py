@@ -55,6 +55,8 @@ class CancelledSteps:
         call = await begun_call(self._stores.database, lease, checked.uid)
         if call is None or call.effect != "queryable" or not self._gateway.as_pinned(checked):
             return
+        if (capability := self._gateway.registry.get(call.capability)) is None:  # called within the step
+            return
         call = replace(call, undo_key=await self._stores.undos.key_of(lease.run_id, checked.step.id))
 
         def looked_up(times: int, outcome: str, cause: str, key: str) -> None:
@@ -62,7 +64,6 @@ class CancelledSteps:
             data |= {"uid": checked.uid, "outcome": outcome, "error": cause, "idempotency_key": key}
             invocation.emit("effect_lookup", data, f"{checked.uid}:{lease.token}:{times}")
 
-        capability = self._gateway.registry[call.capability]
         listener = CallListener(lambda *_: True, looked_up)
         site = CallSite(lease, "", checked, invocation.profile)
         attempts = self._gateway.attempts(capability, call.args, call.sent_key, site, listener)

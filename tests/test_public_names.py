@@ -15,6 +15,12 @@ from planwright.domain import errors
 from tests.patience import PATIENCE_S
 
 
+def printed_by(program: str) -> str:
+    """Run a program in a new interpreter, and return what it prints."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
+
+
 def test_the_public_names_of_graph_load_on_first_use() -> None:
     assert planwright.graph.__all__ == ["RunContext", "Settings", "build_graph", "open_agent"]
     for name in planwright.graph.__all__:
@@ -45,10 +51,7 @@ def test_a_module_of_capabilities_needs_one_import_and_the_former_paths_work() -
         "        return name\n"
         "    print(look.name, look.mode)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    assert done.stdout.splitlines() == ["door.open read_only"] * 2
+    assert printed_by(program).splitlines() == ["door.open read_only"] * 2
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
@@ -70,10 +73,7 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
     program = (
         f"import sys, {module}; print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    assert done.stdout.strip() == "[]"
+    assert printed_by(program).strip() == "[]"
 
 
 def test_the_routes_of_the_page_load_no_langgraph_before_a_decision() -> None:
@@ -83,10 +83,7 @@ def test_the_routes_of_the_page_load_no_langgraph_before_a_decision() -> None:
         "assert len(names) > 10 and [*map(importlib.import_module, names)]\n"
         "print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=PATIENCE_S
-    )
-    assert done.stdout.strip() == "[]"
+    assert printed_by(program).strip() == "[]"
 
 
 @pytest.mark.long

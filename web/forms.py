@@ -48,16 +48,17 @@ def page_route(path: str, handler: Handler, *rights: Right) -> Route:
     return Route(path, serve, methods=["GET"], name=handler.__name__)
 
 
-def form_route(path: str, handler: FormHandler, *rights: Right) -> Route:
+def form_route(path: str, handler: FormHandler, *rights: Right, files: bool = False) -> Route:
     """Make the route of a form for people with one of the rights, or for all who are known if there are none.
 
-    It is handled only with the token of the visit in it.
+    It is handled only with the token of the visit in it. Only where `files` says so may files come with it.
     """
+    read = read_form_with_files if files else read_form
 
     async def serve(request: Request) -> Response:
         visit: Visit | None = request.state.visit
         try:
-            form = await read_form(request)
+            form = await read(request)
         except PlanwrightError as error:
             return refusal_page(request, error, 413)
         if visit is None or form is None or not visit.sent(field(form, "csrf")):
@@ -95,21 +96,23 @@ def refusal_page(request: Request, error: PlanwrightError, status: int) -> Respo
     )
 
 
-async def read_form(request: Request) -> FilledForm | None:
-    """Read a form: at most 4 MB of text, or text with files. None for what is none.
+async def read_form_with_files(request: Request) -> FilledForm | None:
+    """Read a form that files may come with; None for what is none.
 
     Raises SetupError for files that are too many or too large.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0]
-    if kind == MULTIPART:
-        fields, files = await read_uploads(request)
-        form = FilledForm(fields)
-        form.files = files
-        return form
-    return await _read_fields(request) if kind == URL_ENCODED else None
+    if _kind(request) != MULTIPART:
+        return await read_form(request)
+    fields, files = await read_uploads(request)
+    form = FilledForm(fields)
+    form.files = files
+    return form
 
 
-async def _read_fields(request: Request) -> FilledForm | None:
+async def read_form(request: Request) -> FilledForm | None:
+    """Read a form of at most 4 MB; None for what is none."""
+    if _kind(request) != URL_ENCODED:
+        return None
     body = b""
     async for chunk in request.stream():
         body += chunk
@@ -122,6 +125,10 @@ async def _read_fields(request: Request) -> FilledForm | None:
         )
     except ValueError:
         return None
+
+
+def _kind(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0]
 
 
 def field(form: FilledForm, name: str) -> str:

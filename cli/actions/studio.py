@@ -21,6 +21,7 @@ from pathlib import Path
 import httpx
 
 from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
+from planwright.cli.actions.web import PAGE_MODULES
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
@@ -72,9 +73,9 @@ def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
 
 
 def _check_installed() -> None:
-    if not all(importlib.util.find_spec(name) for name in ("langgraph_cli", "langgraph_api")):
+    if not all(importlib.util.find_spec(name) for name in ("langgraph_cli", "langgraph_api", *PAGE_MODULES)):
         raise SetupError(
-            "LangGraph's development server is not installed",
+            "LangGraph's development server, or what its page needs, is not installed",
             "install the extra: pip install 'planwright[studio]' (in a checkout: pip install '.[studio]')",
         )
 

@@ -11,12 +11,12 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 
-MODULES = ("starlette", "uvicorn", "jinja2")
+PAGE_MODULES = ("starlette", "uvicorn", "jinja2", "joserfc", "limits", "python_multipart")
 
 
 def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[str, ...] = ()) -> int:
     """Serve the page of a workspace until Ctrl-C. Returns 0; raises SetupError when it cannot be had."""
-    if not all(importlib.util.find_spec(name) for name in MODULES):
+    if not all(importlib.util.find_spec(name) for name in PAGE_MODULES):
         raise SetupError(
             "what the page needs is not installed",
             "install the extra: pip install 'planwright[web]' (in a checkout: pip install '.[web]')",

@@ -29,9 +29,7 @@ class Drafts:
         path = self._path(gate_id)
         if path.is_file():
             return path.read_text("utf-8")
-        from planwright.presentation.plan_text import (
-            plan_for_editor,  # here: YAML is 7 ms; few plans are edited
-        )
+        from planwright.presentation.plan_text import plan_for_editor  # here: YAML, and few are edited
 
         return plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
 

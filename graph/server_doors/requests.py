@@ -81,8 +81,9 @@ def build_app(
 
     async def pages(scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the page as one route: the server describes those it sees as its API."""
-        await page(scope, receive, send)
+        await guarded_page(scope, receive, send)
 
+    guarded_page = Refusing(page, rule=in_the_clear)
     cors = Middleware(
         CORSMiddleware,
         allow_origins=server.origins,
@@ -118,6 +119,13 @@ def misdirected(scope: Scope, server: ServerSettings) -> HttpRefusal | None:
     if CLOSED_PATHS.match(scope["path"]):
         return HttpRefusal(404, "there is no such route")
     return None
+
+
+def in_the_clear(scope: Scope) -> HttpRefusal | None:
+    """Refuse the page from elsewhere without TLS: a cookie or a token could be read on the way."""
+    if on_loopback(scope) or scope.get("scheme") in ("https", "wss"):
+        return None
+    return HttpRefusal(403, "from elsewhere this page is for https alone")
 
 
 def is_page(scope: Scope) -> bool:

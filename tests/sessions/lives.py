@@ -86,18 +86,19 @@ async def cancelled_at_its_gate(stage: Stage) -> None:
     await stage.cancel(await at_gate(stage))
 
 
-async def expired_at_its_gate(stage: Stage) -> None:
-    agent = await at_gate(stage)
-    await stage.run(agent, EXPIRE)
+async def expire(stage: Stage, agent: Agent, change: str) -> None:
+    """Let a time be up by changing a record, and a worker see it."""
+    await stage.run(agent, change)
     async with stage.at_work(agent):
         await until(stage.scene, "expired")
+
+
+async def expired_at_its_gate(stage: Stage) -> None:
+    await expire(stage, await at_gate(stage), EXPIRE)
 
 
 async def left_by_its_gate(stage: Stage) -> None:
-    agent = await at_gate(stage)
-    await stage.run(agent, "UPDATE gates SET expires_at = requested_at")
-    async with stage.at_work(agent):
-        await until(stage.scene, "expired")
+    await expire(stage, await at_gate(stage), "UPDATE gates SET expires_at = requested_at")
 
 
 async def paused_and_resumed(stage: Stage) -> None:
@@ -130,10 +131,7 @@ async def cancelled_while_paused(stage: Stage) -> None:
 
 
 async def expired_while_paused(stage: Stage) -> None:
-    agent = await paused_in_the_queue(stage)
-    await stage.run(agent, EXPIRE)
-    async with stage.at_work(agent):
-        await until(stage.scene, "expired")
+    await expire(stage, await paused_in_the_queue(stage), EXPIRE)
 
 
 async def cancelled_in_the_queue(stage: Stage) -> None:

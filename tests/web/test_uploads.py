@@ -131,3 +131,14 @@ async def test_a_body_that_is_no_form_is_refused(make_stage: MakeStage) -> None:
     headers = {"Origin": BASE, "Content-Type": "multipart/form-data; boundary=x"}
     answer = await ada.client.post("/new", content=b"no parts at all", headers=headers)
     assert answer.status_code in (403, 413)
+
+
+@pytest.mark.parametrize("path", ["/sign-in", "/sign-out", "/workspace/checks"])
+async def test_where_no_files_are_asked_for_none_are_read(make_stage: MakeStage, path: str) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    large = [("files", ("large.bin", b"x" * (MOST_BYTES + 1)))]
+    form = {"csrf": ada.csrf, "token": "no token"}
+    answer = await ada.client.post(path, data=form, files=large, headers={"Origin": BASE})
+    assert answer.status_code in (401, 403)
+    assert uploaded(stage.folder) == {}

@@ -58,7 +58,7 @@ async def take_request(request: Request, form: FilledForm) -> Response:
     )
     thread = str(uuid.uuid4())
     jail = await asyncio.to_thread(workspace_jail, parts.settings)
-    paths = await asyncio.to_thread(put_into_workspace, jail, form.files, thread[:8])
+    paths = await asyncio.to_thread(put_into_workspace, jail, form.files, thread)
     queued = field(form, "background") == "yes"
     try:
         await _begin(parts, with_files(text, paths), thread, context, queued=queued)
@@ -81,4 +81,7 @@ async def _begin(parts: WebParts, text: str, thread: str, context: RunContext, *
         await parts.here.enter({"messages": [{"role": "user", "content": text}]}, thread, context)
 
 
-ROUTES: list[BaseRoute] = [page_route("/new", serve_new), form_route("/new", take_request, "request")]
+ROUTES: list[BaseRoute] = [
+    page_route("/new", serve_new),
+    form_route("/new", take_request, "request", files=True),
+]

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.server_doors.requests import caller_of, misdirected, unauthenticated
+from planwright.graph.server_doors.requests import (
+    caller_of,
+    in_the_clear,
+    is_page,
+    misdirected,
+    unauthenticated,
+)
 from planwright.security.credentials import Caller, Credentials
 from planwright.settings.server import ServerSettings
 
@@ -140,3 +146,17 @@ def test_off_this_machine_nobody_gets_in_otherwise(headers: dict[str, str]) -> N
     refused = unauthenticated(scope(OUTSIDE, **headers), credentials)
     assert refused is not None
     assert refused.status == 401
+
+
+@pytest.mark.parametrize(
+    ("server", "scheme", "refused"),
+    [(LOCAL, "http", False), (OUTSIDE, "http", True), (OUTSIDE, "https", False), (None, "http", True)],
+)
+def test_the_page_is_for_https_alone_from_elsewhere(server: Any, scheme: str, refused: bool) -> None:
+    assert bool(in_the_clear({**scope(server, "/page/runs"), "scheme": scheme})) == refused
+
+
+@pytest.mark.parametrize("path", ["/pages", "/threads/page/x", "/pagex/../page", "/runs", "//page/x"])
+def test_what_is_not_below_the_page_wants_a_token(path: str) -> None:
+    assert not is_page(scope(path=path))
+    assert unauthenticated(scope(path=path), Credentials(START, {})) is not None

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect, sync_playwright
 
 from tests.patience import PATIENCE_S
 
@@ -200,3 +200,19 @@ def press(page: Page, name: str, key: str = "Enter") -> None:
     """Reach something, and press a key on it."""
     tab_to(page, name)
     page.keyboard.press(key)
+
+
+def begin_and_decide(page: Page) -> str:
+    """Send the request that is written, go to its gate by keyboard, and return the address of its run."""
+    press(page, "Begin")
+    page.wait_for_url("**/runs/**")
+    run = page.url
+    decide(page)
+    return run
+
+
+def decide(page: Page) -> None:
+    """Go from a run to its gate, by keyboard, once it waits."""
+    expect(page.get_by_role("link", name="Decide")).to_be_visible()
+    press(page, "Decide")
+    page.wait_for_url("**/approvals/**")

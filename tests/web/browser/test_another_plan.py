@@ -9,7 +9,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.browser.conftest import Served, Visitor, picture, press, serving, tab_to
+from tests.web.browser.conftest import (
+    Served,
+    Visitor,
+    begin_and_decide,
+    decide,
+    picture,
+    press,
+    serving,
+    tab_to,
+)
 from tests.wire.scripted_server import ScriptedServer, says
 
 pytestmark = [pytest.mark.long, pytest.mark.enable_socket]
@@ -48,12 +57,7 @@ def test_another_plan_is_asked_for_and_approved_without_a_mouse(
     page.wait_for_url("**/new")
     page.keyboard.type("Order three cables")  # the field has the focus
     page.get_by_label("Files").set_input_files(tmp_path / "lengths.txt")
-    press(page, "Begin")
-    page.wait_for_url("**/runs/**")
-    run = page.url
-    expect(page.get_by_role("link", name="Decide")).to_be_visible()
-    press(page, "Decide")
-    page.wait_for_url("**/approvals/**")
+    run = begin_and_decide(page)
     first = page.url
     expect(page.get_by_text("Cabels").first).to_be_visible()
     tab_to(page, "Reason, or what should be different")
@@ -61,9 +65,7 @@ def test_another_plan_is_asked_for_and_approved_without_a_mouse(
     press(page, "Ask for another plan")
     page.wait_for_url(run)
     expect(page.locator(f"a[href='{first.removeprefix(served.origin)}']")).to_have_count(0)
-    expect(page.get_by_role("link", name="Decide")).to_be_visible()
-    press(page, "Decide")
-    page.wait_for_url("**/approvals/**")
+    decide(page)
     assert page.url != first
     expect(page.get_by_text("Cables").first).to_be_visible()
     expect(page.get_by_text("Cabels")).to_have_count(0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.browser.conftest import Visitor, press
+from tests.web.browser.conftest import Visitor, begin_and_decide, press
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
@@ -27,12 +27,7 @@ def test_the_demo_from_the_first_page_to_the_answer_without_a_mouse(visit: Visit
     press(page, "only plan, run nothing", "Space")
     expect(page.get_by_label("only plan, run nothing")).to_be_checked()
     page.keyboard.press("Space")
-    press(page, "Begin")
-    page.wait_for_url("**/runs/**")
-    run = page.url
-    expect(page.get_by_role("link", name="Decide")).to_be_visible()
-    press(page, "Decide")
-    page.wait_for_url("**/approvals/**")
+    run = begin_and_decide(page)
     press(page, "Approve")
     page.wait_for_url(run)
     expect(page.locator(".answer")).to_be_visible()
