@@ -233,6 +233,7 @@ CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
 CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
 """,
+    "ALTER TABLE threads ADD COLUMN title_hash TEXT",
 )
 
 OLD_CHECKPOINT_VERSION = 2

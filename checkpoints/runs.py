@@ -17,6 +17,7 @@ from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
+from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
 from planwright.domain.results import TERMINAL, RunStatus, check_step
 
@@ -165,13 +166,12 @@ class Runs:
         return await self._database.read(job, behind=())
 
     def set_title(self, lease: Lease, title: str) -> None:
-        """Name a thread, once."""
+        """Name a thread, once; the hash beside its title shows where that was changed."""
+        row = (lease.thread_id, lease.tenant, title, sha256(title))
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO threads (thread_id, tenant, title)"
-                " SELECT thread_id, tenant, ? FROM runs WHERE thread_id = ? LIMIT 1",
-                (title, lease.thread_id),
+                "INSERT OR IGNORE INTO threads (thread_id, tenant, title, title_hash) VALUES (?,?,?,?)", row
             )
 
         self._database.submit("title", held(lease, job), rides=True)

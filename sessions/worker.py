@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections import deque
 from datetime import datetime, timedelta
 
 from langchain_core.runnables import RunnableConfig
@@ -44,6 +44,7 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, datetime] = {}
         self._stopped = asyncio.Event()
+        self._ahead = deque[QueuedRun]()  # what the last look saw, and nobody has looked at since
         self._looked_s = time.monotonic()
         self._name = ""  # in the table of workers; empty before it has joined
 
@@ -57,7 +58,7 @@ class Worker:
         _LOG.info("worker begins, %d runs at once", self._settings.max_concurrent)
         try:
             while not self._stopped.is_set():
-                begun = await self._look()
+                begun = await self._take_up()
                 if until_idle and not begun and not self._tasks:
                     return
                 await self._wait()
@@ -70,22 +71,32 @@ class Worker:
         """Take up nothing more; what runs stops before its next superstep, and is queued for others."""
         self._stopped.set()
 
-    async def _look(self) -> bool:
-        """Look after what is there, then take up what may go on; say whether anything was taken up."""
+    async def _take_up(self) -> bool:
+        """Take up as many runs as there is room for, and say whether there was one.
+
+        One look at the store serves until all that it saw is taken or `queue.look_s` has gone by.
+        """
         try:
-            if not self._name:
-                self._name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
-            await self._schedules.queue_due()
-            await self._watchdog.look(self._tasks)
-            runnable = await self._stores.queue.runnable(self._clock())
-            chosen = await self._choose(runnable)
+            fresh = time.monotonic() - self._looked_s < self._settings.look_s
+            chosen = await self._choose() if fresh else []
+            if not chosen:
+                await self._look()
+                chosen = await self._choose()
         except StoreFailed as error:
             _LOG.error("the store failed, nothing is taken up: %s", error.cause)
             return False
-        self._looked_s = time.monotonic()
         for run in chosen:
             self._tasks[run.run_id] = asyncio.create_task(self._work(run), name=run.run_id)
         return bool(chosen)
+
+    async def _look(self) -> None:
+        """Look after what is there, and list what may go on."""
+        if not self._name:
+            self._name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
+        await self._schedules.queue_due()
+        await self._watchdog.look(self._tasks)
+        self._ahead = deque(await self._stores.queue.runnable(self._clock()))
+        self._looked_s = time.monotonic()
 
     async def _leave(self) -> None:
         """Take it off the list of workers; where the store fails, the next one that joins does that."""
@@ -94,14 +105,18 @@ class Worker:
         except StoreFailed as error:
             _LOG.error("the store failed at the end: %s", error.cause)
 
-    async def _choose(self, runnable: Iterable[QueuedRun]) -> list[Run]:
-        """Choose what nobody works on, as many as there is room for."""
+    async def _choose(self) -> list[Run]:
+        """Choose what nobody works on, as many as there is room for.
+
+        What has changed since it was listed is left for the next look: somebody else was at it.
+        """
         room, chosen = self._settings.max_concurrent - len(self._tasks), list[Run]()
-        for queued in runnable:
+        while self._ahead and len(chosen) < room:
+            queued = self._ahead.popleft()
             run = queued.run
-            if len(chosen) >= room:
-                break
             if run.run_id in self._tasks or self._stores.leases.is_leased(run) or self._rests(run):
+                continue
+            if await self._stores.runs.read(run.run_id) != run:
                 continue
             if run.status != "running" or await self._watchdog.goes_on(queued):
                 chosen.append(run)

@@ -7,7 +7,7 @@ It is bounded: what is full refuses, so that who sends too much hears of it. A r
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -23,8 +23,10 @@ from planwright.domain.errors import QueueFull
 
 STORAGE = "storage"
 """What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
-_OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by FROM sessions s JOIN runs r USING (run_id)
-    WHERE r.ended_at IS NULL ORDER BY s.rowid"""
+MOST_FREE = 100
+"""Most runs that nobody holds in one list of what may go on: thousands may be ready at once."""
+_OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by, r.lease_until FROM sessions s
+    JOIN runs r USING (run_id) WHERE r.ended_at IS NULL ORDER BY s.rowid"""
 _QUEUED = "SELECT r.*, s.breaks FROM sessions s JOIN runs r USING (run_id) WHERE run_id = ?"
 _GATES = """SELECT g.run_id, g.requested_at, g.expires_at, g.opened_s, g.boot FROM gates g
     JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
@@ -90,7 +92,7 @@ class Queue:
         await self._database.run("queue", job, synced=True)
 
     async def runnable(self, at: datetime) -> list[QueuedRun]:
-        """List the runs that somebody may go on with, the oldest first; a process may hold some of them.
+        """List runs that somebody may go on with, the oldest first: all that a process holds, 100 others.
 
         One that waits comes once all its gates are decided or the time of one is up, one that is paused
         where its store failed, and any whose end was asked for.
@@ -101,11 +103,12 @@ class Queue:
             asking = {row["run_id"] for row in gates}
             late = {row["run_id"] for row in gates if is_late(row, at, self._timer)}
             undecided = asking - late
-            ids = [
-                row["run_id"]
+            ready = (
+                row
                 for row in connection.execute(_OPEN).fetchall()
                 if _may_go_on(row, undecided=row["run_id"] in undecided)
-            ]
+            )
+            ids = [row["run_id"] for row in _first_free(ready)]
             rows = [connection.execute(_QUEUED, (run_id,)).fetchone() for run_id in ids]
             return [QueuedRun(run_of(row), row["breaks"]) for row in rows]
 
@@ -130,6 +133,15 @@ class Queue:
         )
         values = (run.lease_token, run.run_id, run.lease_token)
         await self._database.run("queue", lambda c: c.execute(query, values).rowcount)
+
+
+def _first_free(rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+    """Pass on every run that is held, and the first ones that are not."""
+    free = 0
+    for row in rows:
+        free += not row["lease_until"]
+        if row["lease_until"] or free <= MOST_FREE:
+            yield row
 
 
 def _may_go_on(row: sqlite3.Row, *, undecided: bool) -> bool:

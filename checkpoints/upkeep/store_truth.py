@@ -136,23 +136,20 @@ def _of_steps(records: sqlite3.Connection) -> Iterator[StoreFinding]:
 
 
 def _of_hashes(records: sqlite3.Connection) -> Iterator[StoreFinding]:
-    """Compare what a person approves, and what was called with what, with the hashes beside it."""
-    hashed = (
-        ("gates", "gate_id", "shown", "card_hash", "the card of gate {} is not the one that was made for it"),
-        (
-            "effects",
-            "run_id",
-            "args",
-            "args_hash",
-            "effects have other arguments than were called, in run {}",
-        ),
-    )
-    for table, name, column, hash_, problem in hashed:
+    """Compare titles, what a person approves, and what was called with what, with the hashes beside it."""
+    of_threads = "threads have other titles than they were given: {}"
+    of_gates = "the card of gate {} is not the one that was made for it"
+    of_effects = "effects have other arguments than were called, in run {}"
+    for table, name, column, hash_, read, problem in (
+        ("threads", "thread_id", "title", "title_hash", str, of_threads),
+        ("gates", "gate_id", "shown", "card_hash", json.loads, of_gates),
+        ("effects", "run_id", "args", "args_hash", json.loads, of_effects),
+    ):
         query = (
             f"SELECT {name}, {column}, {hash_} FROM {table} WHERE {hash_} IS NOT NULL AND {column} NOT LIKE ?"
         )
         rows = records.execute(query, (REDACTED,))
-        if bad := [row[0] for row in rows if sha256(json.loads(row[1])) != row[2]]:
+        if bad := [row[0] for row in rows if sha256(read(row[1])) != row[2]]:
             yield StoreFinding(RECORDS, problem.format(several(bad)), RESTORE)
     query = "SELECT run_id, plan, plan_hash FROM plans JOIN runs r USING (run_id) WHERE r.ended_at IS NULL"
     if bad := [run for run, plan, hash_ in records.execute(query) if _hash_of(plan) != hash_]:

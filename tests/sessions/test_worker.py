@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from planwright.checkpoints.consent.gate import Decision
+from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
@@ -114,6 +116,47 @@ async def test_no_more_runs_are_at_work_at_once_than_may_be(
         door.open.set()
         await until(scene, "completed")
     assert len(door.ended) == 3
+
+
+async def test_one_look_serves_for_all_that_it_saw(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = scene.plan(scene.step("s1", "work.read"))
+    settings = {"queue": {"look_s": PATIENCE_S, "max_concurrent": 1}}
+    agent = scene.agent(*[plan, "read it"] * 4, **settings)
+    for _ in range(4):
+        await agent.aenqueue("Read")
+    looks, runnable = list[int](), agent.stores.queue.runnable
+
+    async def counted(at: datetime) -> list[QueuedRun]:
+        rows = await runnable(at)
+        looks.append(len(rows))
+        return rows
+
+    monkeypatch.setattr(agent.stores.queue, "runnable", counted)
+    await Worker(agent).run(until_idle=True)
+    assert scene.rows("SELECT status, count(*) AS n FROM runs GROUP BY 1") == [
+        {"status": "completed", "n": 4}
+    ]
+    assert set(looks) == {4, 0}  # both ask, the watchdog and the worker
+
+
+async def test_what_another_did_since_the_look_is_left_alone(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"queue": {"look_s": PATIENCE_S, "max_concurrent": 1}}
+    first = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **settings)
+    late = scene.agent(**settings)  # its model has nothing to say
+    await first.aenqueue("Read", thread_id=scene.thread)
+    stale = await late.stores.queue.runnable(late.door.clock())
+    await first.ainvoke(None, scene.config)
+    runnable, answers = late.stores.queue.runnable, iter([stale, stale])
+
+    async def old_then_new(at: datetime) -> list[QueuedRun]:
+        return next(answers, None) or await runnable(at)
+
+    monkeypatch.setattr(late.stores.queue, "runnable", old_then_new)
+    await Worker(late).run(until_idle=True)
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "completed", "lease_token": 1}]
+    assert next(answers, None) is None
 
 
 async def test_a_paused_run_ends_what_it_has_begun_and_begins_nothing_more(

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.queue import STORAGE, Term
+from planwright.checkpoints.sessions.queue import MOST_FREE, STORAGE, Term
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import QueueFull
 
@@ -76,6 +76,17 @@ async def test_whose_end_was_asked_for_is_led_there_even_from_an_open_gate(
 async def test_only_what_was_queued_is_taken_up(stores: Stores, make_run: Callable[..., Run]) -> None:
     await stores.leases.take(make_run(), 60)
     assert await runnable(stores) == []
+
+
+async def test_of_many_that_nobody_holds_the_first_are_listed_and_all_that_are_held(
+    stores: Stores, make_run: Callable[..., Run]
+) -> None:
+    ids = [f"run_{number}" for number in range(MOST_FREE + 5)]
+    for number, run_id in enumerate(ids):
+        await queue(stores, make_run(run_id, f"thread_{number}"), capacity=1000)
+    held = (ids[0], ids[-1])
+    await change(stores, "UPDATE runs SET status = 'running', lease_until = 1 WHERE run_id IN (?, ?)", *held)
+    assert await runnable(stores) == [*ids[: MOST_FREE + 1], ids[-1]]
 
 
 async def test_a_full_queue_takes_nothing(stores: Stores, make_run: Callable[..., Run]) -> None:

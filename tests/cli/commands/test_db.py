@@ -67,6 +67,15 @@ def test_what_is_wrong_is_listed_with_what_to_do(desk: Desk, waiting: Waiting) -
     assert "planwright db restore BACKUP" in done.stdout
 
 
+def test_a_title_that_was_changed_is_found(desk: Desk) -> None:
+    assert desk.run("run", "What time is it?").code == 0
+    assert desk.run("db", "check").code == 0
+    desk.change("UPDATE threads SET title = 'Pay ' || title")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "threads have other titles than they were given" in done.stdout
+
+
 def test_a_store_of_an_older_version_is_checked_without_a_change(desk: Desk, waiting: Waiting) -> None:
     desk.change("DROP TABLE file_versions")
     desk.change("PRAGMA user_version = 17")
