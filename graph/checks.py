@@ -190,10 +190,14 @@ def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
     """Say whether a thread's newest run has ended and nothing of it is left to write.
 
     One whose answer did not reach the thread has to be closed first: a run that begins on top of it would be
-    closed with that answer if it died early, too. Raises RunError when its state was changed to run on.
+    closed with that answer if it died early, too. Raises RunError when its state was changed to run on, and
+    where its thread is empty: it ended in the queue, or the thread was deleted.
     """
     if run is None or not run.ended or to_be_closed(run, snapshot):
         return False
+    if not snapshot.created_at:
+        cause = f"run {run.run_id} has ended ({run.status}), and nothing of it is on its thread"
+        raise RunError(cause, f"see its record: planwright show {run.thread_id}; or send a new message")
     if snapshot.next:
         raise RunError(
             f"run {run.run_id} has ended ({run.status}); its state was changed since",

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, check_arguments, error_summary
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import Servers, start_servers
-from planwright.capabilities.policy.check import check_policy, reached, unreachable
-from planwright.capabilities.policy.consent import judge
-from planwright.capabilities.policy.decide import explain_ruling
-from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, Rule, load_policy
+from planwright.capabilities.policy.check import check_policy
+from planwright.capabilities.policy.explain import CallRuling, RuleRow, call_ruling, rule_rows
+from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, load_policy
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.records import open_records
@@ -25,27 +25,18 @@ from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
 from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
-from planwright.domain.references import has_reference
-from planwright.domain.risk import Risk
 from planwright.presentation.rows import JsonObject
 from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings, load
 
 EXAMPLE = """for instance --args '{"path": "a.md"}'"""
-VERDICT_TEXT = {
-    "yes": "matches",
-    "no": "is not about it",
-    "unknown": "not known yet",
-    "error": "cannot be evaluated",
-}
 
 
 def show_policy(workspace: Path, as_json: bool) -> int:
     """List the rules of a workspace. Raises SetupError, with file and line, for a policy that is none."""
     policy, registry = open_policy(load(workspace))
-    useless = unreachable(policy, registry)
-    rows = [described(rule, registry, useless.get(rule.where, "")) for rule in policy.rules]
+    rows = [_described(row) for row in rule_rows(policy, registry)]
     if as_json:
         print(json.dumps({"file": str(policy.path), "version": policy.hash, "rules": rows}, indent=2))
         return 0
@@ -72,43 +63,28 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
         settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
     )
     context = world.on_behalf_of(call.tenant, call.agent, tainted=call.tainted)
-    explanation = explain_ruling(capability, args, context, references=True)
-    flaw = "" if args is None else _flaw(capability, args)
-    person = consent(capability, args, context, settings.approval.of_tool)
+    ruling = call_ruling(capability, args, context, settings.approval.of_tool)
     if as_json:
-        more = {"capability": name, "arguments": flaw or "ok", "consent": person}
-        print(json.dumps({**explanation_json(explanation, policy), **more}, indent=2))
+        more = {"capability": name, "arguments": ruling.flaw or "ok", "consent": ruling.consent}
+        print(json.dumps({**_explained(ruling.explanation, policy), **more}, indent=2))
         return 0
-    screen = views.console()
-    looks = [
-        (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
-        for match in explanation.matches
-    ]
-    screen.print(_table(("rule", "decide", "this call"), looks))
-    floor = explanation.floor
-    mode = f"{capability.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
-    screen.print(views.label("mode", mode))
-    if flaw:
-        screen.print(views.label("arguments", f"the call would be refused: {flaw}", "red"))
-    if explanation.ruling.quorum > 1:
-        screen.print(views.label("quorum", f"{explanation.ruling.quorum} different people"))
-    if explanation.ruling.approvers:
-        screen.print(views.label("approvers", ", ".join(explanation.ruling.approvers)))
-    screen.print(views.label("decision", f"{explanation.ruling.answer}: {explanation.ruling.why}", "bold"))
-    screen.print(views.label("consent", person))
+    _print(views.console(), capability, ruling)
     return 0
 
 
-def consent(
-    capability: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
-) -> str:
-    """Say whether a call that the policy does not deny asks a person, and why."""
-    filled = {**capability.defaults, **(args or {})}
-    judged = judge(capability.narrowed(filled, context), filled, context, ask_from, references=True)
-    if judged.denied:
-        return "nobody is asked: the call is not made"
-    own = ", at a gate of its own" if judged.own_gate else ""
-    return f"a person is asked{own}: {judged.reason}" if judged.asks else "nobody is asked"
+def _print(screen: Console, capability: Capability, call: CallRuling) -> None:
+    ruling, floor = call.explanation.ruling, call.explanation.floor
+    screen.print(_table(("rule", "decide", "this call"), call.looks))
+    mode = f"{capability.mode} alone says {floor.answer}" + (f": {floor.reason}" if floor.reason else "")
+    screen.print(views.label("mode", mode))
+    if call.flaw:
+        screen.print(views.label("arguments", f"the call would be refused: {call.flaw}", "red"))
+    if ruling.quorum > 1:
+        screen.print(views.label("quorum", f"{ruling.quorum} different people"))
+    if ruling.approvers:
+        screen.print(views.label("approvers", ", ".join(ruling.approvers)))
+    screen.print(views.label("decision", f"{ruling.answer}: {ruling.why}", "bold"))
+    screen.print(views.label("consent", call.consent))
 
 
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:
@@ -129,25 +105,21 @@ def policy_beside(servers: Servers, settings: Settings) -> tuple[Policy, Registr
     return policy, registry
 
 
-def described(rule: Rule, registry: Registry, note: str) -> JsonObject:
-    """Put one rule into words; `reaches` counts the capabilities it is about."""
-    selectors = rule.match.model_dump(mode="json", exclude_none=True)
-    words = "; ".join(f"{name} {', '.join(values)}" for name, values in selectors.items())
+def _described(row: RuleRow) -> JsonObject:
     return {
-        "rule": rule.where,
-        "decide": rule.decide,
-        "about": words or "everything",
-        "when": rule.condition.source if rule.condition else "",
-        "reason": rule.reason,
-        "approvers": list(rule.approvers),
-        "quorum": rule.quorum,
-        "reaches": len(reached(rule, registry)),
-        "note": note and f"never decides: {note}",
+        "rule": row.where,
+        "decide": row.decide,
+        "about": row.selectors,
+        "when": row.condition,
+        "reason": row.reason,
+        "approvers": list(row.approvers),
+        "quorum": row.quorum,
+        "reaches": row.reaches,
+        "note": row.note and f"never decides: {row.note}",
     }
 
 
-def explanation_json(explanation: Explanation, policy: Policy) -> JsonObject:
-    """Spell an explanation as JSON."""
+def _explained(explanation: Explanation, policy: Policy) -> JsonObject:
     looked = [
         {"rule": match.rule.where, "decide": match.rule.decide, "verdict": match.verdict, "note": match.note}
         for match in explanation.matches
@@ -180,12 +152,3 @@ def _arguments(text: str) -> dict[str, JsonValue]:
     if not isinstance(arguments, dict):
         raise SetupError("--args is no JSON object", EXAMPLE)
     return arguments
-
-
-def _flaw(capability: Capability, arguments: dict[str, JsonValue]) -> str:
-    """Say what is wrong with arguments, as far as they are known."""
-    try:
-        check_arguments(capability, arguments)
-    except ValidationError as error:
-        return "" if has_reference(arguments) else error_summary(error)
-    return ""

@@ -13,7 +13,7 @@ import pytest
 from planwright.capabilities.policy.file import load_policy
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views.policy_views import explain_call, show_policy
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import CapabilityRejected, SetupError
 from tests.patience import PATIENCE_S
 
 POLICY = """[[rule]]
@@ -112,6 +112,15 @@ def test_a_call_whose_arguments_are_not_known_is_explained_as_far_as_it_can_be(
     assert (told["answer"], told["looked"][0]["verdict"]) == ("ask", "unknown")
     told = asked(folder, capsys, "files.write", {"path": "{{input.request}}", "text": "x"})
     assert (told["answer"], told["looked"][0]["verdict"], told["arguments"]) == ("ask", "unknown", "ok")
+
+
+def test_where_it_is_not_known_whether_a_person_is_asked_nothing_else_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = asked(folder, capsys, "files.write")
+    assert told["consent"] == "that depends on arguments that are not known yet"
+    with pytest.raises(CapabilityRejected, match=r"where http\.request goes depends on its arguments"):
+        asked(folder, capsys, "http.request")
 
 
 def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -269,6 +269,17 @@ async def test_a_store_with_a_session_that_expired_is_whole(
     assert check_store(scene.workspace / ".planwright") == []
 
 
+async def test_who_goes_on_with_what_ended_in_the_queue_is_told_so(scene: Scene, at_work: AtWork) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=1e-9)
+    async with at_work(agent):
+        await until(scene, "expired")
+    with pytest.raises(RunError, match=r"has ended \(expired\), and nothing of it is on its thread"):
+        await agent.ainvoke(None, scene.config)
+    again = await agent.ainvoke({"messages": [("user", "Read")]}, scene.config)
+    assert again["status"] == "completed"
+
+
 async def test_what_takes_too_long_ends_as_timeout(
     scene: Scene, door: Door, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.check import check_policy
+from planwright.capabilities.policy.explain import call_ruling, rule_rows
 from planwright.capabilities.policy.file import Policy, load_policy, read_policy
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.replay.under_policy import PolicyReplay, replay_policy
@@ -17,7 +18,7 @@ from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, shared, visitor_of
-from planwright.web.view_models.policy_page import call_ruling, read_arguments, rule_rows
+from planwright.web.view_models.policy_page import read_arguments
 
 TYPED = Path("typed.toml")  # where the rules of a policy that was typed stand
 MOST_CHARACTERS = 100_000

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 
-from planwright.capabilities.call_context import CallContext
-from planwright.cli.views.policy_views import consent
-from planwright.security.jail import Jail
-from planwright.web.view_models.policy_page import call_ruling
+import pytest
+from markupsafe import escape
+
+from planwright.cli.commands.option_groups import CallOptions
+from planwright.cli.views.policy_views import explain_call
 from tests.web.conftest import TOKENS, MakeStage
 from tests.web.test_guard import content
 
@@ -49,16 +51,17 @@ async def test_the_rules_and_the_answer_to_a_call_are_shown_and_nothing_is_calle
     assert "Nothing was asked yet" in (await ada.get("/runs")).text
 
 
-async def test_every_capability_has_an_answer_and_it_is_that_of_the_command(make_stage: MakeStage) -> None:
-    stage = make_stage()
-    settings, stores = stage.parts.settings, stage.agent.stores
-    context = CallContext(settings, Jail(settings.workspace), stores.memories, tainted=True)
-    for capability in stage.agent.door.parts.registry:
-        if capability.hosts:
-            continue  # it cannot say where it goes, and is refused for that
-        ruling = call_ruling(capability, None, context, settings.approval.of_tool)
-        assert ruling.consent == consent(capability, None, context, settings.approval.of_tool)
+async def test_what_the_command_says_of_a_call_is_on_the_page(
+    make_stage: MakeStage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = make_stage(policy=DENY)
     ada = await stage.sign_in(TOKENS["ada"])
+    for name in ("tickets.create", "files.write", "mail.draft", "files.read"):
+        call = CallOptions(None, "default", None, tainted=True)
+        assert explain_call(name, call, stage.folder, as_json=True) == 0
+        consent = json.loads(capsys.readouterr().out)["consent"]
+        page = (await ada.get(f"/workspace/policy?capability={name}&tainted=yes")).text
+        assert escape(consent) in page
     page = (await ada.get("/workspace/policy?capability=mail.draft&tainted=yes")).text
     assert "after reading what others wrote" in page
 

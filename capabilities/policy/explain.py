@@ -1,0 +1,127 @@
+"""A policy in words: what each of its rules is about, and what it answers to one call that is not made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from planwright.capabilities.arguments import misfits
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.policy.check import reached, unreachable
+from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.policy.decide import explain_ruling
+from planwright.capabilities.policy.file import Policy, Rule
+from planwright.capabilities.policy.rulings import Explanation
+from planwright.capabilities.registry import Registry
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.risk import Risk
+
+VERDICT_TEXT = {
+    "yes": "matches",
+    "no": "is not about it",
+    "unknown": "not known yet",
+    "error": "cannot be evaluated",
+}
+
+
+@dataclass(frozen=True)
+class RuleRow:
+    """One rule of a policy, in words."""
+
+    where: str
+    """Where it stands, as `policy.toml:12`."""
+    decide: str
+    """What it answers: allow, ask or deny."""
+    selectors: str
+    """Calls that it is about."""
+    condition: str
+    """Condition that a call has to meet; "" for none."""
+    approvers: tuple[str, ...]
+    """Who may approve; none for anybody."""
+    quorum: int
+    """How many people have to approve."""
+    reason: str
+    """Why, as it says; "" for nothing."""
+    reaches: int
+    """How many capabilities it is about."""
+    note: str
+    """Why it decides nothing; "" where it does."""
+
+    @property
+    def who(self) -> str:
+        """Who has to approve, and how many; "" for anybody."""
+        many = f"{self.quorum} people" if self.quorum > 1 else ""
+        return ", ".join(filter(None, (many, *self.approvers)))
+
+
+@dataclass(frozen=True)
+class CallRuling:
+    """What the policy answers to one call."""
+
+    explanation: Explanation
+    """The ruling, and what was looked at on the way."""
+    looks: Sequence[tuple[str, str, str]]
+    """Rules that were looked at: where, answer, and whether they match."""
+    flaw: str
+    """Why the arguments would be refused; "" where they would not."""
+    consent: str
+    """Whether a person is asked, and why."""
+
+
+def rule_rows(policy: Policy, registry: Registry) -> list[RuleRow]:
+    """Put the rules of a policy into words."""
+    useless = unreachable(policy, registry)
+    return [_rule(rule, registry, useless.get(rule.where, "")) for rule in policy.rules]
+
+
+def _rule(rule: Rule, registry: Registry, note: str) -> RuleRow:
+    selectors = rule.match.model_dump(mode="json", exclude_none=True)
+    words = "; ".join(f"{name} {', '.join(values)}" for name, values in selectors.items())
+    return RuleRow(
+        where=rule.where,
+        decide=rule.decide,
+        selectors=words or "everything",
+        condition=rule.condition.source if rule.condition else "",
+        approvers=tuple(rule.approvers),
+        quorum=rule.quorum,
+        reason=rule.reason,
+        reaches=len(reached(rule, registry)),
+        note=note,
+    )
+
+
+def call_ruling(
+    capability: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
+) -> CallRuling:
+    """Ask the policy about one call; nothing is called. `args` None when none is known.
+
+    Raises CapabilityRejected where it takes the arguments to say where the call goes, and they do not.
+    """
+    filled = {**capability.defaults, **(args or {})}
+    try:
+        explanation = explain_ruling(capability, args, context, references=True)
+        judged = judge(capability.narrowed(filled, context), filled, context, ask_from, references=True)
+    except CapabilityRejected as error:
+        if args is not None:
+            raise
+        cause = f"where {capability.name} goes depends on its arguments"
+        raise CapabilityRejected(cause, "give those of the call, too") from error
+    looks = [
+        (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
+        for match in explanation.matches
+    ]
+    flaw = "" if args is None else "; ".join(misfits(capability, args))
+    return CallRuling(explanation, looks, flaw, _consent(judged, undecided=explanation.ruling.undecided))
+
+
+def _consent(judged: Judgement, *, undecided: bool) -> str:
+    """Say whether a person is asked, and why."""
+    if undecided:
+        return "that depends on arguments that are not known yet"
+    if judged.denied:
+        return "nobody is asked: the call is not made"
+    own = ", at a gate of its own" if judged.own_gate else ""
+    return f"a person is asked{own}: {judged.reason}" if judged.asks else "nobody is asked"
