@@ -16,7 +16,7 @@ from planwright.capabilities.policy.decide import explain_ruling
 from planwright.capabilities.policy.file import Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
-from planwright.domain.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.risk import Risk
 
 VERDICT_TEXT = {
@@ -98,7 +98,8 @@ def call_ruling(
 ) -> CallRuling:
     """Ask the policy about one call; nothing is called. `args` None when none is known.
 
-    Raises CapabilityRejected where it takes the arguments to say where the call goes, and they do not.
+    Raises SetupError where it takes arguments to say where the call goes and none are known, and
+    CapabilityRejected where those that are do not say it.
     """
     filled = {**capability.defaults, **(args or {})}
     try:
@@ -108,7 +109,7 @@ def call_ruling(
         if args is not None:
             raise
         cause = f"where {capability.name} goes depends on its arguments"
-        raise CapabilityRejected(cause, "give those of the call, too") from error
+        raise SetupError(cause, 'give those of the call, like {"url": "https://example.com/"}') from error
     looks = [
         (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
         for match in explanation.matches

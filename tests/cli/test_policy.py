@@ -13,7 +13,7 @@ import pytest
 from planwright.capabilities.policy.file import load_policy
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views.policy_views import explain_call, show_policy
-from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.errors import SetupError
 from tests.patience import PATIENCE_S
 
 POLICY = """[[rule]]
@@ -119,7 +119,7 @@ def test_where_it_is_not_known_whether_a_person_is_asked_nothing_else_is_said(
 ) -> None:
     told = asked(folder, capsys, "files.write")
     assert told["consent"] == "that depends on arguments that are not known yet"
-    with pytest.raises(CapabilityRejected, match=r"where http\.request goes depends on its arguments"):
+    with pytest.raises(SetupError, match=r"where http\.request goes depends on its arguments"):
         asked(folder, capsys, "http.request")
 
 
