@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
+from planwright.checkpoints.database import Database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.pruning import keep_newest
 from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store
@@ -15,17 +19,37 @@ from planwright.domain.errors import SetupError
 from planwright.settings.workspace import StorageSettings
 
 _THREADS = """SELECT c.thread_id, coalesce(max(r.tenant), 'default') AS tenant, max(r.ended_at) AS ended_at,
-    coalesce(sum(r.ended_at IS NULL), 0) AS open FROM (SELECT DISTINCT thread_id FROM checkpoints) c
+    coalesce(sum(CASE WHEN r.run_id IS NULL OR r.ended_at IS NOT NULL THEN 0 ELSE 1 END), 0) AS open,
+    coalesce(max(r.lease_until), 0) AS lease_until
+    FROM (SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id = :id OR :id = '') c
     LEFT JOIN runs r USING (thread_id) GROUP BY c.thread_id"""
-_UNDECIDED = """SELECT thread_id FROM gates WHERE status = 'open'
-    UNION SELECT thread_id FROM effects WHERE status IN ('intent', 'in_doubt')"""
+_UNDECIDED = """SELECT thread_id FROM gates WHERE status = 'open' AND (thread_id = :id OR :id = '') UNION
+    SELECT thread_id FROM effects WHERE status IN ('intent', 'in_doubt') AND (thread_id = :id OR :id = '')"""
 
 
-def prune_store(folder: Path, storage: StorageSettings, now: datetime, keep: int | None = None) -> int:
+@dataclass(frozen=True)
+class Retention:
+    """How much of a thread stays."""
+
+    storage: StorageSettings
+    """Numbers and days of each tenant."""
+    now: datetime
+    """Time that the days are counted back from."""
+    keep: int | None = None
+    """How many checkpoints stay, whatever the settings say; None for what they say."""
+
+    def most(self, thread: sqlite3.Row, *, decided: bool) -> int:
+        """Say how many checkpoints of a thread stay; its days do not count while anything of it is open."""
+        if not thread["open"] and decided:
+            days = self.storage.days_of(thread["tenant"])
+            if _is_past(thread["ended_at"], days, self.now):
+                return 1
+        return self.keep or self.storage.checkpoints_of(thread["tenant"])
+
+
+def prune_store(folder: Path, retention: Retention) -> int:
     """Keep the newest checkpoints of each thread, and of threads at rest no lanes; count what went.
 
-    How many stay, and for how many days, the settings say for the tenant of a thread; `keep` overrides the
-    number for all. The days are not counted while a run of a thread is open, or anything of it undecided.
     Only checkpoints go: no record of a run, a gate, an effect or the audit chain is among them.
 
     Raises RunError while a process works on a run, SetupError for a store of another version, and for none.
@@ -37,7 +61,7 @@ def prune_store(folder: Path, storage: StorageSettings, now: datetime, keep: int
     try:
         uri = f"{path.absolute().as_uri()}?mode=rw"
         with closing(
-            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=storage.busy_timeout_s)
+            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=retention.storage.busy_timeout_s)
         ) as connection:
             connection.row_factory = sqlite3.Row
             refuse_newer(path, connection, FILES[RECORDS])
@@ -47,18 +71,42 @@ def prune_store(folder: Path, storage: StorageSettings, now: datetime, keep: int
                     "begin a run, which brings it up to date: planwright run",
                 )
             connection.execute("BEGIN IMMEDIATE")
-            undecided = {row[0] for row in connection.execute(_UNDECIDED)}
-            gone = 0
-            for thread in connection.execute(_THREADS).fetchall():
-                rests = not thread["open"] and thread["thread_id"] not in undecided
-                most = keep or storage.checkpoints_of(thread["tenant"])
-                if rests and _is_past(thread["ended_at"], storage.days_of(thread["tenant"]), now):
-                    most = 1
-                gone += keep_newest(connection, thread["thread_id"], most, ended=not thread["open"])
+            gone = _prune(connection, connection.execute(_THREADS, {"id": ""}).fetchall(), retention)
             connection.execute("COMMIT")
             return gone
     except BROKEN as error:
         raise store_error(path, error) from error
+
+
+async def prune_server(database: Database, retention: Retention) -> int:
+    """Do the same in a store that others work in meanwhile, thread by thread; count what went.
+
+    A thread whose run is open or held by a process is left alone: the end of that run prunes it.
+    """
+    query = "SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id"
+    threads = await database.read(lambda connection: [row[0] for row in connection.execute(query).fetchall()])
+    gone = 0
+    for thread_id in threads:
+        gone += await database.run("prune", partial(_prune_at_rest, thread_id=thread_id, retention=retention))
+    return gone
+
+
+def _prune_at_rest(connection: sqlite3.Connection, thread_id: str, retention: Retention) -> int:
+    threads = connection.execute(_THREADS, {"id": thread_id}).fetchall()
+    at_rest = (thread for thread in threads if not thread["open"] and not thread["lease_until"])
+    return _prune(connection, at_rest, retention, thread_id)
+
+
+def _prune(
+    connection: sqlite3.Connection, threads: Iterable[sqlite3.Row], retention: Retention, which: str = ""
+) -> int:
+    """Prune threads in one transaction; `which` names the only one, "" any."""
+    undecided = {row[0] for row in connection.execute(_UNDECIDED, {"id": which}).fetchall()}
+    gone = 0
+    for thread in threads:
+        most = retention.most(thread, decided=thread["thread_id"] not in undecided)
+        gone += keep_newest(connection, thread["thread_id"], most, ended=not thread["open"])
+    return gone
 
 
 def _is_past(ended_at: str | None, days: float | None, now: datetime) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,19 +12,20 @@ from rich.table import Table
 
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.postgres.server import server_of
+from planwright.checkpoints.records import open_records
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.findings import StoreFinding
-from planwright.checkpoints.upkeep.prune import prune_store
+from planwright.checkpoints.upkeep.prune import Retention, prune_server, prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import refuse_on_server, store_files
+from planwright.cli.views.open_store import has_store, no_runs, refuse_on_server, store_files
 from planwright.domain.clock import utc_now
 from planwright.security.redaction.known_secrets import redactor_of
-from planwright.settings.settings import load
+from planwright.settings.settings import Settings, load
 
 HEALTHY = "nothing is wrong with the store"
 
@@ -89,13 +92,27 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     """Remove all but the newest checkpoints of each thread, as the settings say for its tenant."""
     settings = load(workspace)
-    refuse_on_server(settings, "nothing: a run that ends leaves storage.keep_checkpoints")
-    gone = prune_store(settings.store_folder, settings.storage, utc_now(), keep)
+    retention = Retention(settings.storage, utc_now(), keep)
+    if settings.store_url:
+        gone, then = asyncio.run(_prune_server(settings, retention)), "the server uses their space again"
+    else:
+        gone = prune_store(settings.store_folder, retention)
+        then = "the space goes back to the disk with: planwright db vacuum"
     if as_json:
         _print({"removed": gone})
     else:
-        print(f"{gone:,} checkpoints removed; the space goes back to the disk with: planwright db vacuum")
+        print(f"{gone:,} checkpoints removed; {then}")
     return 0
+
+
+async def _prune_server(settings: Settings, retention: Retention) -> int:
+    if not has_store(settings):
+        raise no_runs(settings)
+    patience_s = settings.storage.busy_timeout_s
+    with closing(
+        open_records(settings.store_folder, url=settings.store_url, busy_timeout_s=patience_s)
+    ) as records:
+        return await prune_server(records.database, retention)
 
 
 def make_small(workspace: Path, as_json: bool) -> int:

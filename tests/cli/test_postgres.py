@@ -14,7 +14,6 @@ DONE_BY_THE_SERVER = {
     ("backup", "b.tar"): "pg_dump",
     ("restore", "b.tar"): "pg_restore",
     ("vacuum",): "autovacuum",
-    ("prune",): "storage.keep_checkpoints",
 }
 
 
@@ -36,6 +35,8 @@ def test_a_run_goes_from_request_to_answer_in_three_processes(desk: Desk, store:
     assert desk.rows(newest, "tickets.db") == [("Broken lamp",)]
     for command in (("replay", "last"), ("audit", "verify"), ("db", "check"), ("show", "last")):
         assert desk.run(*command).code == 0, command
+    assert desk.run("db", "prune", "--keep", "1", "--json").json["removed"] > 0
+    assert desk.run("db", "check").code == 0
     assert not (desk.folder / ".planwright" / "planwright.db").exists()
 
 

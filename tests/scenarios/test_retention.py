@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.checkpoints.upkeep.prune import prune_store
+from planwright.checkpoints.records import open_records
+from planwright.checkpoints.upkeep.prune import Retention, prune_server, prune_store
 from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.cli.views.open_store import store_files
 from planwright.domain.clock import utc_now
 from planwright.settings.settings import load
 from planwright.settings.workspace import StorageSettings
 from tests.scenarios.conftest import Scene
-
-pytestmark = pytest.mark.sqlite  # a server keeps its own house
 
 STORAGE = {"keep_days": 30, "tenants": {"brief": {"keep_days": 1}, "few": {"keep_checkpoints": 2}}}
 RECORDS = ("runs", "plans", "gates", "effects", "steps", "journal", "verdicts", "audit")
@@ -44,8 +45,18 @@ def counts(scene: Scene) -> dict[str, int]:
 
 
 def prune(scene: Scene, days: float, **storage: Any) -> int:
-    settings = StorageSettings(**{**STORAGE, **storage})
-    return prune_store(scene.workspace / ".planwright", settings, utc_now() + timedelta(days=days))
+    """Remove what goes so many days from now, as the command does with files and with a server."""
+    retention = Retention(StorageSettings(**{**STORAGE, **storage}), utc_now() + timedelta(days=days))
+    settings = load(scene.workspace)
+    if not settings.store_url:
+        return prune_store(settings.store_folder, retention)
+    with closing(open_records(settings.store_folder, url=settings.store_url)) as records:
+        return asyncio.run(prune_server(records.database, retention))
+
+
+def check_whole(scene: Scene) -> None:
+    with store_files(load(scene.workspace)) as folder:
+        assert check_store(folder) == []
 
 
 def test_each_tenant_has_its_own_days_and_nothing_of_the_record_goes(scene: Scene) -> None:
@@ -58,7 +69,7 @@ def test_each_tenant_has_its_own_days_and_nothing_of_the_record_goes(scene: Scen
     assert prune(scene, 31) > 0
     assert set(counts(scene).values()) == {1}
     assert {table: scene.rows(f"SELECT * FROM {table}") for table in RECORDS} == records
-    assert check_store(scene.workspace / ".planwright") == []
+    check_whole(scene)
 
 
 def test_what_waits_for_a_person_is_kept_whatever_its_age(scene: Scene) -> None:
@@ -66,11 +77,28 @@ def test_what_waits_for_a_person_is_kept_whatever_its_age(scene: Scene) -> None:
     before = counts(scene)
     assert prune(scene, 1000) == 0
     assert counts(scene) == before
-    assert check_store(scene.workspace / ".planwright") == []
+    check_whole(scene)
     agent = scene.agent("the answer")
     config: RunnableConfig = {"configurable": {"thread_id": waiting}}
     output = agent.invoke(Command(resume="approve"), config, context={"tenant": "brief"})
     assert (output["status"], scene.done) == ("completed", ["s1"])
+
+
+def test_on_a_server_a_thread_that_a_process_is_at_is_left_alone(scene: Scene) -> None:
+    begin(scene, "work.read", "brief")
+    before, retention = counts(scene), Retention(StorageSettings(keep_days=1), utc_now() + timedelta(days=9))
+    agent = scene.agent()
+
+    def hold(until: float) -> None:
+        query = "UPDATE runs SET lease_until = ?"
+        agent.stores.database.call("test", lambda c: c.execute(query, (until,)).rowcount)
+
+    hold(1)
+    assert asyncio.run(prune_server(agent.stores.database, retention)) == 0
+    assert counts(scene) == before
+    hold(0)
+    assert asyncio.run(prune_server(agent.stores.database, retention)) > 0
+    assert set(counts(scene).values()) == {1}
 
 
 def test_what_is_in_doubt_is_kept_after_its_run_has_ended(scene: Scene) -> None:
