@@ -155,7 +155,7 @@ class Worker:
             if task.done():
                 del self._tasks[run_id]
                 if not task.cancelled() and (error := task.exception()) is not None:
-                    _LOG.error("run %s broke off", run_id, exc_info=error)
+                    _LOG.error("run %s broke off", run_id, exc_info=error, extra={"run_id": run_id})
 
     async def _drain(self) -> None:
         """Stop what runs before its next superstep, and wait for what has begun."""

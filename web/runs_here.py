@@ -77,6 +77,7 @@ class RunsHere:
         refused = refused and not isinstance(error, PartsElsewhere)
         if isinstance(error, PlanwrightError) and not refused:
             self._problems[thread_id] = error
-            _LOG.warning("thread %s: %s", thread_id, error)
+            _LOG.warning("thread %s: %s", thread_id, error, extra={"thread_id": thread_id})
         elif error is not None and not refused:
-            _LOG.error("thread %s: the run broke off", thread_id, exc_info=error)
+            ids = {"thread_id": thread_id}
+            _LOG.error("thread %s: the run broke off", thread_id, exc_info=error, extra=ids)
