@@ -73,7 +73,7 @@ def read_messages(entry: object) -> list[BaseMessage]:
     content: Any = entry.get("messages") if isinstance(entry, Mapping) else None
     try:
         messages = convert_to_messages(content if isinstance(content, list | tuple) else [content])
-    except (ValueError, TypeError, NotImplementedError) as error:
+    except (ValueError, TypeError, LookupError, NotImplementedError) as error:
         raise SetupError(
             "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
         ) from error

@@ -19,7 +19,7 @@ from planwright.domain.errors import SetupError
 from planwright.settings.workspace import StorageSettings
 
 _THREADS = """SELECT c.thread_id, coalesce(max(r.tenant), 'default') AS tenant, max(r.ended_at) AS ended_at,
-    coalesce(sum(CASE WHEN r.run_id IS NULL OR r.ended_at IS NOT NULL THEN 0 ELSE 1 END), 0) AS open,
+    sum(CASE WHEN r.ended_at IS NULL THEN 1 ELSE 0 END) AS open,  -- a thread without runs counts as open
     coalesce(max(r.lease_until), 0) AS lease_until
     FROM (SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id = :id OR :id = '') c
     LEFT JOIN runs r USING (thread_id) GROUP BY c.thread_id"""
@@ -81,7 +81,8 @@ def prune_store(folder: Path, retention: Retention) -> int:
 async def prune_server(database: Database, retention: Retention) -> int:
     """Do the same in a store that others work in meanwhile, thread by thread; count what went.
 
-    A thread whose run is open or held by a process is left alone: the end of that run prunes it.
+    A thread whose run is open or held by a process is left alone: the end of that run prunes it. So is one
+    without runs, of a graph that is not ours: nobody knows whether somebody is at it.
     """
     query = "SELECT DISTINCT thread_id FROM checkpoints ORDER BY thread_id"
     threads = await database.read(lambda connection: [row[0] for row in connection.execute(query).fetchall()])

@@ -123,6 +123,8 @@ def test_a_call_without_a_thread_id_is_refused(
         {"messages": [("user", " \n\t ")]},
         {"messages": [("user", "x"), ("assistant", "y")]},
         {"messages": [{"role": "user", "content": []}]},
+        {"messages": [{"role": "tool", "content": "x"}]},
+        {"messages": [{"role": "assistant", "content": "", "tool_calls": [{"function": {}}]}]},
         {"question": "x"},
         "do it",
         7,

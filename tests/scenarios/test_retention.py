@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from contextlib import closing
 from datetime import timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from tests.scenarios.conftest import Scene
 
 STORAGE = {"keep_days": 30, "tenants": {"brief": {"keep_days": 1}, "few": {"keep_checkpoints": 2}}}
 RECORDS = ("runs", "plans", "gates", "effects", "steps", "journal", "verdicts", "audit")
+WITHIN = "SELECT checkpoint_ns, count(*) AS n FROM checkpoints WHERE checkpoint_ns <> '' GROUP BY 1"
 TENANTS = ("default", "brief", "few")
 
 
@@ -82,6 +84,23 @@ def test_what_waits_for_a_person_is_kept_whatever_its_age(scene: Scene) -> None:
     config: RunnableConfig = {"configurable": {"thread_id": waiting}}
     output = agent.invoke(Command(resume="approve"), config, context={"tenant": "brief"})
     assert (output["status"], scene.done) == ("completed", ["s1"])
+
+
+def test_what_a_graph_of_the_users_own_has_within_its_nodes_is_kept(scene: Scene) -> None:
+    thread = begin(scene, "work.wipe", "default")
+    inner = {row["checkpoint_ns"]: row["n"] for row in scene.rows(WITHIN)}
+    assert inner
+    agent = scene.agent()
+
+    def forget(
+        connection: sqlite3.Connection,
+    ) -> None:  # so it is that of a graph with our saver, and no runs
+        for table in ("runs", "gates"):
+            connection.execute(f"DELETE FROM {table} WHERE thread_id = ?", (thread,))
+
+    agent.stores.database.call("test", forget)
+    prune(scene, 1000)
+    assert {row["checkpoint_ns"]: row["n"] for row in scene.rows(WITHIN)} == inner
 
 
 def test_on_a_server_a_thread_that_a_process_is_at_is_left_alone(scene: Scene) -> None:
