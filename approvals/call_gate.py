@@ -12,7 +12,7 @@ import contextlib
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.approvals.gate import GateQuestion, open_gate, wait_for_decision
+from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.capabilities.gateway.step_gates import check_step_gates, step_gate_id
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
@@ -45,7 +45,7 @@ class CallGates:
 
         `plan_gate` is that of its plan; `decision` the policy's own, where it made one.
         """
-        gate = await self._open(self._row("step", checked, card, invocation), checked, invocation)
+        gate = await self._open(self._row("step", checked, card, invocation), invocation)
         decision = decision or await self._earlier_approval(gate, checked, invocation, plan_gate)
         if gate.status == "open" and decision is not None:
             with contextlib.suppress(GateError):  # somebody was quicker; the row says what was decided
@@ -59,7 +59,7 @@ class CallGates:
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
         question = GateQuestion(id_, card, sha256(card), "step", checked.uid, lasts)
         row = open_gate(invocation, self._settings, question)
-        return await self._open(row, checked, invocation)
+        return await self._open(row, invocation)
 
     async def passed(self, checked: VerifiedStep, args: dict[str, JsonValue], run_id: str) -> Gate | None:
         """Return the last of the gates a step has to pass. Raises CapabilityForbidden unless all are open."""
@@ -67,7 +67,7 @@ class CallGates:
 
     async def ask(self, checked: VerifiedStep, card: Card, invocation: Invocation) -> str:
         """Put a question to a person, in the place of a call, and return the id of its gate."""
-        return (await self._open(self._row("info", checked, card, invocation), checked, invocation)).gate_id
+        return (await self._open(self._row("info", checked, card, invocation), invocation)).gate_id
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
         """Wait for the decision over a call, and keep it as a rule where the person said so."""
@@ -86,11 +86,9 @@ class CallGates:
         question = GateQuestion(id_, card, sha256(card), kind, subject)
         return open_gate(invocation, self._settings, question)
 
-    async def _open(self, row: Gate, checked: VerifiedStep, invocation: Invocation) -> Gate:
+    async def _open(self, row: Gate, invocation: Invocation) -> Gate:
         gate = await self._gates.open(row, invocation.lease)
-        data = {"gate_id": gate.gate_id, "kind": gate.kind, "step_id": checked.step.id}
-        event = {**data, "plan_hash": gate.shown_hash, "expires_at": gate.expires_at.isoformat()}
-        invocation.emit("approval_requested", event, gate.gate_id)
+        tell_request(gate, invocation)
         return gate
 
     async def _earlier_approval(

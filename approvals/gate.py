@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schema
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
-from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind
+from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
 from planwright.checkpoints.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
@@ -162,15 +162,15 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     return gate
 
 
+def tell_request(gate: Gate, invocation: Invocation) -> None:
+    """Tell that a gate was opened, once."""
+    invocation.emit("approval_requested", request_data(gate), gate.gate_id)
+
+
 def tell_decision(gate: Gate, invocation: Invocation) -> None:
-    """Tell how a gate was decided, once."""
-    if gate.status == "edited":
-        return
-    data: dict[str, object] = {"gate_id": gate.gate_id, "decision": gate.status, "reason": gate.reason}
-    by = {"by": gate.decided_by, "channel": gate.channel}
-    if gate.effects:
-        data["effects"] = [effect.model_dump(mode="json") for effect in gate.effects]
-    if invocation.emit("approval_resolved", {**data, **by}, gate.gate_id):
+    """Tell how a gate was decided, once, and before it that it was opened, where nobody has yet."""
+    tell_request(gate, invocation)
+    if gate.status != "edited" and invocation.emit("approval_resolved", decision_data(gate), gate.gate_id):
         trace_gate(gate, invocation)
 
 

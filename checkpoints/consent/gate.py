@@ -143,3 +143,28 @@ class Decision(BaseModel):
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:
     """Name the gate of a run and a plan (its hash and round) or step: the same after a crash."""
     return "gate_" + sha256([run_id, kind, subject])[:16]
+
+
+def request_data(gate: Gate) -> dict[str, JsonValue]:
+    """Make the data of `approval_requested` from the row alone; `step_id` is the first it asks about."""
+    step_id = gate.calls[0].get("step_id")
+    return {
+        "gate_id": gate.gate_id,
+        "kind": gate.kind,
+        **({} if step_id is None else {"step_id": step_id}),
+        "plan_hash": gate.shown_hash,
+        "expires_at": gate.expires_at.isoformat(),
+    }
+
+
+def decision_data(gate: Gate) -> dict[str, JsonValue]:
+    """Make the data of `approval_resolved` from the row alone."""
+    effects: list[JsonValue] = [effect.model_dump(mode="json") for effect in gate.effects]
+    return {
+        "gate_id": gate.gate_id,
+        "decision": gate.status,
+        "reason": gate.reason,
+        **({"effects": effects} if effects else {}),
+        "by": gate.decided_by,
+        "channel": gate.channel,
+    }

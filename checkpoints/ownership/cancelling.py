@@ -12,6 +12,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from planwright.checkpoints.consent.gate import decision_data, request_data
 from planwright.checkpoints.effects.alternatives import STEP_ENDED
 from planwright.checkpoints.records import Records
 from planwright.checkpoints.runs import Run
@@ -23,6 +24,7 @@ from planwright.telemetry.log_records import log_event
 
 PATIENCE, LOOK_S = 20, 0.25
 LEASE_S = 30
+Events = dict[str, tuple[EventType, dict[str, JsonValue]]]
 
 
 async def cancel(
@@ -63,32 +65,45 @@ async def _end(records: Records, run: Run, by: str, at: datetime) -> None:
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         status = run.ends_as or "cancelled"
         ending: dict[str, JsonValue] = {"status": status, "estimated": None, "used": used}
-        events: list[tuple[EventType, dict[str, JsonValue]]] = [("agent_message", {"content": answer})]
+        events = await _of_gates(records, run.run_id)
+        events["agent_message:run"] = ("agent_message", {"content": answer})
         if await records.sessions.of(run.run_id) is not None:
-            events.append(("task_failed", {"status": status}))
-        last = await records.journal.last_seq(run.run_id)
-        for seq, (type_, data) in enumerate([*events, ("run_end", ending)], last + 1):
-            _tell(records, lease, type_, data, seq, at)
+            events["task_failed:task"] = ("task_failed", {"status": status})
+        events["run_end:run"] = ("run_end", ending)
+        await _tell(records, lease, events, at)
         records.runs.end(lease, status, answer, at)
     finally:
         await records.leases.release(lease)
 
 
-def _tell(
-    records: Records, lease: Lease, type_: EventType, data: dict[str, JsonValue], seq: int, at: datetime
-) -> None:
-    """Write an event down under the key that the graph would give it, so that it is there once."""
-    event = Event(
-        v=1,
-        seq=seq,
-        ts=at.isoformat(timespec="milliseconds"),
-        run_id=lease.run_id,
-        thread_id=lease.thread_id,
-        type=type_,
-        data=data,
-    )
-    records.journal.append(event, f"{type_}:run", lease)
-    log_event(event)
+async def _of_gates(records: Records, run_id: str) -> Events:
+    """Tell of each gate of a run that a person was asked, and how it closed."""
+    events: Events = {}
+    for gate in await records.gates.of_run(run_id):
+        events[f"approval_requested:{gate.gate_id}"] = ("approval_requested", request_data(gate))
+        if gate.status != "edited":
+            events[f"approval_resolved:{gate.gate_id}"] = ("approval_resolved", decision_data(gate))
+    return events
+
+
+async def _tell(records: Records, lease: Lease, events: Events, at: datetime) -> None:
+    """Write events down that are not there yet, under the keys that the graph gives them."""
+    known, seq = await records.journal.keys(lease.run_id), await records.journal.last_seq(lease.run_id)
+    for key, (type_, data) in events.items():
+        if key in known:
+            continue
+        seq += 1
+        event = Event(
+            v=1,
+            seq=seq,
+            ts=at.isoformat(timespec="milliseconds"),
+            run_id=lease.run_id,
+            thread_id=lease.thread_id,
+            type=type_,
+            data=data,
+        )
+        records.journal.append(event, key, lease)
+        log_event(event)
 
 
 def _done(connection: sqlite3.Connection, run_id: str) -> list[str]:

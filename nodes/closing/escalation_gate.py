@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.escalation_card import JudgedPlan, escalation_card
-from planwright.approvals.gate import GateQuestion, open_gate
+from planwright.approvals.gate import GateQuestion, open_gate, tell_request
 from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
@@ -43,13 +43,8 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
         subject += f":r{attempts.retries}" if attempts.retries else ""
         id_ = gate_id(invocation.run_id, "escalation", subject)
         question = GateQuestion(id_, card, sha256(card), kind="escalation")
-        gate = open_gate(invocation, settings, question)
-        await stores.gates.open(gate, invocation.lease)
-        data = {"gate_id": id_, "kind": "escalation", "step_id": card["step_id"]}
-        expires = gate.expires_at.isoformat()
-        invocation.emit(
-            "approval_requested", {**data, "plan_hash": plan.plan_hash, "expires_at": expires}, id_
-        )
+        gate = await stores.gates.open(open_gate(invocation, settings, question), invocation.lease)
+        tell_request(gate, invocation)
         return {"gate_id": id_}
 
     return escalation_gate

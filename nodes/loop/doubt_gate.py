@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.approvals.card import doubt_list
-from planwright.approvals.gate import GateQuestion, open_gate, wait_for_decision
+from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import Doubt
@@ -76,10 +76,8 @@ async def _decided(
     """Open the gate, once, and wait for its decision."""
     id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
     question = GateQuestion(id_, card, sha256(card), kind="escalation")
-    request = open_gate(invocation, settings, question)
-    gate = await stores.gates.open(request, invocation.lease)
-    data = {"gate_id": id_, "kind": "escalation", "step_id": gate.card["step_id"]}
-    invocation.emit("approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, id_)
+    gate = await stores.gates.open(open_gate(invocation, settings, question), invocation.lease)
+    tell_request(gate, invocation)
     return await wait_for_decision(stores.gates, id_, invocation)
 
 

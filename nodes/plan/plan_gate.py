@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.gate import GateQuestion, open_gate
+from planwright.approvals.gate import GateQuestion, open_gate, tell_request
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
 from planwright.settings.settings import Settings
@@ -20,12 +20,8 @@ def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState
         invocation = invocation_of(config)
         plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
         question = GateQuestion(state["gate_id"], card, plan_hash)
-        gate = open_gate(invocation, settings, question)
-        await gates.open(gate, invocation.lease)
-        data = {"gate_id": gate.gate_id, "kind": "plan", "plan_hash": plan_hash}
-        invocation.emit(
-            "approval_requested", {**data, "expires_at": gate.expires_at.isoformat()}, gate.gate_id
-        )
+        gate = await gates.open(open_gate(invocation, settings, question), invocation.lease)
+        tell_request(gate, invocation)
         return {}
 
     return plan_gate
