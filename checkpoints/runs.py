@@ -105,7 +105,7 @@ class Runs:
 
     async def _first(self, where: str, id_: str) -> Run | None:
         """Find the newest run that a condition on `:id` holds for."""
-        query = f"SELECT * FROM runs WHERE {where} ORDER BY rowid DESC LIMIT 1"
+        query = f"SELECT * FROM runs WHERE rowid = (SELECT max(rowid) FROM runs WHERE {where})"
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
             row: sqlite3.Row | None = connection.execute(query, {"id": id_}).fetchone()

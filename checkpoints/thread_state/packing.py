@@ -6,6 +6,7 @@ stored once, a log of messages is a list of hashes, and a checkpoint names what 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -70,8 +71,8 @@ class Packer:
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self._serde = serde
-        self._hash_of: dict[int, tuple[BaseMessage, tuple[object, object], bytes]] = {}
-        self._read: dict[bytes, BaseMessage] = {}
+        self._hash_of: OrderedDict[int, tuple[BaseMessage, tuple[object, object], bytes]] = OrderedDict()
+        self._read: OrderedDict[bytes, BaseMessage] = OrderedDict()
 
     def pack(self, checkpoint: Checkpoint, parent: Packed | None, outer: Packed | None = None) -> Packed:
         """Take a checkpoint apart; what has the version that it has in the parent is not looked at.
@@ -199,15 +200,15 @@ class Packer:
         return _copy(message)
 
 
-def _remember(known: dict[K, V], key: K, value: V) -> None:
+def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
     """Add what is newest to a dictionary, and forget what is oldest where it is full.
 
     Were it emptied instead, the messages of a long thread, just read, would all be spelled again.
     """
-    known.pop(key, None)
-    while len(known) >= MOST_KNOWN:
-        del known[next(iter(known))]
     known[key] = value
+    known.move_to_end(key)
+    while len(known) > MOST_KNOWN:
+        known.popitem(last=False)
 
 
 def _copy(message: BaseMessage) -> BaseMessage:
