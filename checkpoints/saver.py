@@ -27,6 +27,7 @@ from planwright.checkpoints.database import STATE, Database, Job
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.checkpoints.thread_state import pruning
 from planwright.checkpoints.thread_state.jobs import LEASE_KEY as LEASE_KEY
+from planwright.checkpoints.thread_state.jobs import LOOK_KEY as LOOK_KEY
 from planwright.checkpoints.thread_state.jobs import CheckpointJobs, config_of, namespace_of, thread_named
 from planwright.checkpoints.thread_state.tables import Filter
 from planwright.domain.errors import PlanwrightError

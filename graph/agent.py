@@ -20,6 +20,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.saver import LOOK_KEY
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
 from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
@@ -141,7 +142,8 @@ class Agent(RunActions):
     ) -> tuple[int | None, StateSnapshot]:
         """Read the fencing token of a thread's newest run, then the state: who works on it later shows."""
         run = await self.stores.runs.latest(thread_id)
-        return run.lease_token if run else None, await self.aget_state(config)
+        looking = merge_configs(config, {"configurable": {LOOK_KEY: True}})
+        return run.lease_token if run else None, await self.aget_state(looking)
 
     async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
         """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""

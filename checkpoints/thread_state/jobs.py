@@ -24,14 +24,16 @@ from planwright.checkpoints.database import Job, T
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.thread_state import pruning
 from planwright.checkpoints.thread_state.layout import LOG, NAMED, Place
-from planwright.checkpoints.thread_state.packing import Content, Packed, Packer
+from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.checkpoints.thread_state.tables import Filter, Tables, Write
 from planwright.domain.lease import Lease
 
 LEASE_KEY = "__pregel_planwright_lease"  # where the door puts the lease into the config of an invocation
+LOOK_KEY = "__pregel_planwright_look"  # says that the door looks at what the graph is about to read
 INLINE = 256
 """Most bytes of a write that is stored in its own row."""
 MOST_PARENTS = 256
+MOST_LOOKS = 16
 COLLECT_EVERY = 32
 
 
@@ -42,6 +44,7 @@ class CheckpointJobs:
         self._serde = serde
         self._packer = Packer(serde)
         self._newest: OrderedDict[tuple[str, str], Packed] = OrderedDict()
+        self._looks: OrderedDict[tuple[str, str], Unpacked] = OrderedDict()
         self._lane_checkpoints = 0
 
     def search(
@@ -60,19 +63,30 @@ class CheckpointJobs:
         return self._guarded(config, lambda c: pruning.keep_newest(c, lease.thread_id, most, ended=True))
 
     def get(self, config: RunnableConfig) -> Job[CheckpointTuple | None]:
-        """Read one checkpoint, the newest unless the config names another."""
-        thread_id, namespace = thread_named(config), namespace_of(config)
-        checkpoint_id = get_checkpoint_id(config)
+        """Read one checkpoint, the newest unless the config names another.
+
+        What the door looks at, the next reader gets as it is, once: a long thread is not read twice an entry.
+        """
+        place = (thread_named(config), namespace_of(config))
+        checkpoint_id, looks = get_checkpoint_id(config), LOOK_KEY in config["configurable"]
 
         def job(connection: sqlite3.Connection) -> CheckpointTuple | None:
-            if (result := self._tables(connection).get(thread_id, namespace, checkpoint_id)) is None:
+            looked_at = None if looks or checkpoint_id else self._looks.pop(place, None)
+            if (result := self._tables(connection).get(*place, checkpoint_id, looked_at)) is None:
                 return None
             checkpoint, packed = result
             if packed and not checkpoint_id:
-                self._remember((thread_id, namespace), packed)
+                self._remember(place, packed)
+                if looks:
+                    self._hand_over(place, (checkpoint.checkpoint, packed))
             return checkpoint._replace(config=config) if checkpoint_id else checkpoint
 
         return job
+
+    def _hand_over(self, place: tuple[str, str], unpacked: Unpacked) -> None:
+        self._looks[place] = unpacked
+        while len(self._looks) > MOST_LOOKS:
+            self._looks.popitem(last=False)
 
     def put(
         self, config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata

@@ -10,7 +10,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -27,6 +26,8 @@ Ref: TypeAlias = "bytes | list[Any] | dict[str, Ref]"
 
 An input with a conversation in it is named field by field, so that no message is stored again for it.
 """
+Rows: TypeAlias = Mapping[bytes, tuple[str, bytes]]
+"""Types and bytes of contents, by their hashes."""
 SHORT = 64
 MOST_KNOWN = 4096
 _PLAIN = (type(None), bool, float)
@@ -55,15 +56,27 @@ class Packed:
     """What names the value of each channel."""
     needs: Mapping[str, frozenset[bytes]]
     """Hashes of the contents that each channel needs."""
+    hashes: frozenset[bytes]
+    """Hashes of all contents that it needs."""
     payload: bytes = b""
     """All but its values, and what names them, as msgpack."""
     contents: tuple[Content, ...] = field(default=(), repr=False)
     """What has to be stored with it: those that its parent does not need."""
 
-    @cached_property
-    def hashes(self) -> frozenset[bytes]:
-        """Hashes of all contents that it needs."""
-        return frozenset[bytes]().union(*self.needs.values())
+
+class _Spelled(NamedTuple):
+    """A value by its contents."""
+
+    ref: Ref
+    """How a checkpoint names it."""
+    needs: frozenset[bytes]
+    """Hashes of all its contents."""
+    rows: dict[bytes, Content]
+    """Those of them that may not be stored yet, by their hashes."""
+
+
+Unpacked: TypeAlias = tuple[Checkpoint, Packed]
+"""A checkpoint that was put together, and what it was put together from."""
 
 
 class Packer:
@@ -71,7 +84,7 @@ class Packer:
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self._serde = serde
-        self._hash_of: OrderedDict[int, tuple[BaseMessage, tuple[object, object], bytes]] = OrderedDict()
+        self._hash_of: OrderedDict[int, tuple[BaseMessage, object, object, bytes]] = OrderedDict()
         self._read: OrderedDict[bytes, BaseMessage] = OrderedDict()
 
     def pack(self, checkpoint: Checkpoint, parent: Packed | None, outer: Packed | None = None) -> Packed:
@@ -83,7 +96,9 @@ class Packer:
             checkpoint["channel_values"],
             dict(checkpoint["channel_versions"]),
         )  # LangGraph changes it
-        stored = frozenset[bytes]().union(*(other.hashes for other in (parent, outer) if other))
+        stored = parent.hashes if parent else frozenset()
+        if outer:
+            stored = stored | outer.hashes if stored else outer.hashes
         refs: dict[str, Ref] = {}
         needs: dict[str, frozenset[bytes]] = {}
         new: dict[bytes, Content] = {}
@@ -91,113 +106,114 @@ class Packer:
             if parent and _is_unchanged(channel, versions, parent):
                 refs[channel], needs[channel] = parent.refs[channel], parent.needs[channel]
             else:
-                refs[channel], contents = self._spelled(value, stored)
-                needs[channel] = frozenset(contents)
-                new |= {digest: row for digest, row in contents.items() if row and digest not in stored}
+                refs[channel], needs[channel], rows = self._spelled(value, stored)
+                new |= {digest: row for digest, row in rows.items() if digest not in stored}
         rest = {name: part for name, part in checkpoint.items() if name != "channel_values"}
         payload = self._serde.dumps_typed({**rest, "refs": refs})[1]
-        return Packed(checkpoint["id"], versions, refs, needs, payload, tuple(new.values()))
+        hashes = frozenset[bytes]().union(*needs.values())
+        return Packed(checkpoint["id"], versions, refs, needs, hashes, payload, tuple(new.values()))
 
     def write(self, value: object, outer: Packed | None) -> tuple[Content, list[Content]]:
         """Spell what a task wrote, and what has to be stored for it beside what the checkpoint needs."""
         if not _is_log(value):
             return self._content(value), []
         stored = outer.hashes if outer else frozenset()
-        log, contents = self._log(cast(list[BaseMessage], value), stored)
-        return log, [row for row in contents.values() if row and row.hash not in stored and row is not log]
+        log, spelled = self._log(cast(list[BaseMessage], value), stored)
+        return log, [row for row in spelled.rows.values() if row.hash not in stored and row is not log]
 
     def _content(self, value: object) -> Content:
         kind, payload = self._serde.dumps_typed(value)
         return Content(_hash(kind, payload), kind, payload)
 
-    def _spelled(self, value: object, stored: frozenset[bytes]) -> tuple[Ref, dict[bytes, Content | None]]:
-        """Name a value, and spell its contents; None stands for one that is stored."""
+    def _spelled(self, value: object, stored: frozenset[bytes]) -> _Spelled:
+        """Name a value, and spell those of its contents that are not stored."""
         if _is_short(value):
-            return [value], {}
+            return _Spelled([value], frozenset(), {})
         if _is_log(value):
-            log, contents = self._log(cast(list[BaseMessage], value), stored)
-            return log.hash, contents
+            return self._log(cast(list[BaseMessage], value), stored)[1]
         if _holds_log(value):
-            named = {
-                name: self._spelled(part, stored) for name, part in cast("dict[str, object]", value).items()
-            }
-            contents = {digest: row for _, rows in named.values() for digest, row in rows.items()}
-            return {name: ref for name, (ref, _) in named.items()}, contents
+            fields = cast("dict[str, object]", value).items()
+            parts = {name: self._spelled(part, stored) for name, part in fields}
+            needs = frozenset[bytes]().union(*(part.needs for part in parts.values()))
+            rows = {digest: row for part in parts.values() for digest, row in part.rows.items()}
+            return _Spelled({name: part.ref for name, part in parts.items()}, needs, rows)
         row = self._content(value)
-        return row.hash, {row.hash: row}
+        return _Spelled(row.hash, frozenset((row.hash,)), {row.hash: row})
 
-    def _log(
-        self, messages: list[BaseMessage], stored: frozenset[bytes]
-    ) -> tuple[Content, dict[bytes, Content | None]]:
-        contents: dict[bytes, Content | None] = {}
-        items = []
-        for message in messages:
-            if (digest := self._known(message)) in stored:
-                contents.setdefault(digest, None)
-            else:
-                row = self._content(message)
-                digest = row.hash
-                contents[digest] = row
-                self._know(message, digest)
-            items.append(digest)
+    def _log(self, messages: list[BaseMessage], stored: frozenset[bytes]) -> tuple[Content, _Spelled]:
+        items = self._known(messages)
+        rows: dict[bytes, Content] = {}
+        if not stored.issuperset(items):
+            for number, message in enumerate(messages):
+                if items[number] not in stored:
+                    row = self._content(message)
+                    items[number], rows[row.hash] = row.hash, row
+                    self._know(message, row.hash)
         index = b"".join(items)
         log = Content(_hash(LOG, index), LOG, index)
-        return log, {**contents, log.hash: log}
+        return log, _Spelled(log.hash, frozenset((*items, log.hash)), {**rows, log.hash: log})
 
-    def _known(self, message: BaseMessage) -> bytes:
-        """Return the hash of a message that was spelled before, if its content and id are still the same."""
-        before, (content, name), digest = self._hash_of.get(id(message), (None, (None, None), b""))
-        return digest if before is message and message.content is content and message.id == name else b""
+    def _known(self, messages: list[BaseMessage]) -> list[bytes]:
+        """Return the hashes of messages; "" for one that is new, or whose content or id has changed."""
+        hash_of = self._hash_of
+        return [
+            entry[3]
+            if (entry := hash_of.get(id(message))) is not None
+            and entry[0] is message
+            and entry[1] is message.content
+            and entry[2] == message.id
+            else b""
+            for message in messages
+        ]
 
     def _know(self, message: BaseMessage, digest: bytes) -> None:
-        _remember(self._hash_of, id(message), (message, (message.content, message.id), digest))
+        _remember(self._hash_of, id(message), (message, message.content, message.id, digest))
 
-    def unpack(
-        self, payload: bytes, contents: Callable[[Iterable[bytes]], Mapping[bytes, tuple[str, bytes]]]
-    ) -> tuple[Checkpoint, Packed]:
+    def unpack(self, payload: bytes, contents: Callable[[Iterable[bytes]], Rows]) -> Unpacked:
         """Put a checkpoint together; `contents` reads types and bytes by their hashes.
 
+        Messages that were built before are not read again: their hashes name what they hold.
         Raises SetupError for bytes that hold what this program never writes, LookupError where some are gone.
         """
         plain: dict[str, Any] = self._serde.loads_typed(("msgpack", payload))
         refs: dict[str, Ref] = plain.pop("refs")
         rows = contents(set(hashes_in(refs.values())))
         items = {digest for kind, value in rows.values() if kind == LOG for digest in log_items(value)}
-        every = {**rows, **contents(items - rows.keys())} if items else rows
+        built = {digest: message for digest in items if (message := self._read.get(digest))}
+        every = {**rows, **contents(items - rows.keys() - built.keys())} if items else rows
         values: dict[str, object] = {}
         needs: dict[str, frozenset[bytes]] = {}
         for channel, ref in refs.items():
-            values[channel] = self._built(ref, every)
-            named = set(hashes_in([ref]))
-            logs = (value for kind, value in map(every.__getitem__, named) if kind == LOG)
-            needs[channel] = frozenset(named).union(*map(log_items, logs))
+            values[channel] = self._built(ref, every, built)
+            named = frozenset(hashes_in([ref]))
+            logs = [rows[digest][1] for digest in named if rows[digest][0] == LOG]
+            needs[channel] = named.union(*map(log_items, logs))
         checkpoint = cast(Checkpoint, {**plain, "channel_values": values})
-        return checkpoint, Packed(checkpoint["id"], dict(checkpoint["channel_versions"]), refs, needs)
+        hashes, versions = frozenset[bytes]().union(*needs.values()), dict(checkpoint["channel_versions"])
+        return checkpoint, Packed(checkpoint["id"], versions, refs, needs, hashes)
 
-    def _built(self, ref: Ref, every: Mapping[bytes, tuple[str, bytes]]) -> object:
+    def _built(self, ref: Ref, every: Rows, built: dict[bytes, BaseMessage]) -> object:
         if isinstance(ref, dict):
-            return {name: self._built(part, every) for name, part in ref.items()}
-        return ref[0] if isinstance(ref, list) else self.value(every[ref], every)
+            return {name: self._built(part, every, built) for name, part in ref.items()}
+        return ref[0] if isinstance(ref, list) else self.value(every[ref], every, built)
 
-    def value(self, row: tuple[str, bytes], every: Mapping[bytes, tuple[str, bytes]]) -> object:
-        """Build a value from its type and bytes; of a log, `every` has the messages."""
+    def value(
+        self, row: tuple[str, bytes], every: Rows, built: dict[bytes, BaseMessage] | None = None
+    ) -> object:
+        """Build a value from its type and bytes; of a log, `every` has the messages that are not `built`."""
         kind, payload = row
         if kind != LOG:
             return self._serde.loads_typed(row)
+        built = {} if built is None else built
         messages = []
         for digest in log_items(payload):
-            message = self._message(digest, every)
+            if (original := built.get(digest)) is None:
+                original = built[digest] = self._serde.loads_typed(every[digest])
+                _remember(self._read, digest, original)
+            message = _copy(original)  # takes a tenth of the time of building it
             self._know(message, digest)
             messages.append(message)
         return messages
-
-    def _message(self, digest: bytes, every: Mapping[bytes, tuple[str, bytes]]) -> BaseMessage:
-        """Build a message; one that was built before is copied, which takes a tenth of the time."""
-        row = every[digest]
-        if (message := self._read.get(digest)) is None:
-            message = self._serde.loads_typed(row)
-            _remember(self._read, digest, message)
-        return _copy(message)
 
 
 def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
@@ -214,9 +230,12 @@ def _remember(known: OrderedDict[K, V], key: K, value: V) -> None:
 def _copy(message: BaseMessage) -> BaseMessage:
     """Copy a message so that whoever changes the one does not change the other."""
     copy = message.model_copy()
-    for name, value in message.__dict__.items():
-        if isinstance(value, list | dict):
-            copy.__dict__[name] = deepcopy(value) if value else type(value)()
+    fields = copy.__dict__
+    for name, value in fields.items():
+        if type(value) is dict:
+            fields[name] = {key: part if type(part) is str else deepcopy(part) for key, part in value.items()}
+        elif isinstance(value, list | dict):
+            fields[name] = deepcopy(value) if value else type(value)()
     return copy
 
 

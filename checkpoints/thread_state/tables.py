@@ -27,7 +27,7 @@ from planwright.checkpoints.thread_state.layout import (
     Place,
     log_items,
 )
-from planwright.checkpoints.thread_state.packing import Content, Packed, Packer
+from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.domain.errors import SetupError
 
 Write = tuple[int, str, str, bytes]
@@ -67,14 +67,17 @@ class Tables:
         )
 
     def get(
-        self, thread_id: str, namespace: str, checkpoint_id: str | None
+        self, thread_id: str, namespace: str, checkpoint_id: str | None, looked_at: Unpacked | None = None
     ) -> tuple[CheckpointTuple, Packed | None] | None:
-        """Read one checkpoint; without an id the one written last, whatever the clock said then."""
+        """Read one checkpoint; without an id the one written last, whatever the clock said then.
+
+        Where it is the one that was `looked_at`, it is not unpacked again.
+        """
         at = AT if checkpoint_id else "thread_id = ? AND checkpoint_ns = ?"
         values = (thread_id, namespace, *([checkpoint_id] if checkpoint_id else []))
         query = f"SELECT {_COLUMNS} FROM checkpoints WHERE {at} ORDER BY rowid DESC LIMIT 1"
         row = self._connection.execute(query, values).fetchone()
-        return None if row is None else self._tuple(row)
+        return None if row is None else self._tuple(row, looked_at)
 
     def needs(self, places: Iterable[Place]) -> None:
         """Check that checkpoints are there whose contents a new one leans on. Raises SetupError."""
@@ -98,17 +101,23 @@ class Tables:
         for row in self._connection.execute(query, values).fetchall():
             yield self._tuple(row)[0]
 
-    def _tuple(self, row: sqlite3.Row) -> tuple[CheckpointTuple, Packed | None]:
+    def _tuple(
+        self, row: sqlite3.Row, looked_at: Unpacked | None = None
+    ) -> tuple[CheckpointTuple, Packed | None]:
         try:
-            return self._together(row)
+            return self._together(row, looked_at)
         except LookupError as error:
             cause = f"a checkpoint of thread {row[0]} lacks a value that it had when it was written"
             raise SetupError(cause, "restore a backup, or begin a new thread") from error
 
-    def _together(self, row: sqlite3.Row) -> tuple[CheckpointTuple, Packed | None]:
+    def _together(
+        self, row: sqlite3.Row, looked_at: Unpacked | None
+    ) -> tuple[CheckpointTuple, Packed | None]:
         thread_id, namespace, checkpoint_id, parent_id, kind, payload, metadata = row
         packed = None
-        if kind == KIND:
+        if looked_at and looked_at[1].checkpoint_id == checkpoint_id:
+            checkpoint, packed = looked_at
+        elif kind == KIND:
             checkpoint, packed = self._packer.unpack(payload, lambda hashes: self.contents(thread_id, hashes))
         else:  # of an older program, whole
             checkpoint = self._serde.loads_typed((kind, payload))

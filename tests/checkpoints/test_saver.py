@@ -25,9 +25,11 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from planwright.checkpoints.saver import Saver
+from planwright.checkpoints.saver import LOOK_KEY, Saver
 from planwright.checkpoints.stores import Stores, open_stores
+from planwright.checkpoints.thread_state.packing import Packer
 from planwright.domain.errors import SetupError
+from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 
 BASE = {"put", "put_writes", "get_tuple", "list", "delete_thread"}
@@ -208,6 +210,45 @@ def test_a_message_that_a_caller_changes_is_not_changed_in_the_store(stores: Sto
         assert (message.content, message.additional_kwargs) == ("x" * 1000, {})
         message.content = "changed"
         message.additional_kwargs["changed"] = True
+
+
+def test_what_was_looked_at_is_put_together_once_and_handed_over_once(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, put_together = thread(), 0
+    unpack = Packer.unpack
+
+    def counting(*args: Any) -> Any:
+        nonlocal put_together
+        put_together += 1
+        return unpack(*args)
+
+    monkeypatch.setattr(Packer, "unpack", counting)
+    looking: RunnableConfig = {"configurable": {**config["configurable"], LOOK_KEY: True}}
+    turns(stores, config, 2)
+    put_together = 0
+    looked_at, read, again = (stores.saver.get_tuple(each) for each in (looking, config, config))
+    assert looked_at is not None
+    assert read is not None
+    assert again is not None
+    assert put_together == 2
+    assert looked_at.checkpoint is read.checkpoint
+    assert read.checkpoint == again.checkpoint
+    assert (
+        read.checkpoint["channel_values"]["messages"][0]
+        is not again.checkpoint["channel_values"]["messages"][0]
+    )
+
+
+def test_what_was_looked_at_is_read_anew_where_the_thread_went_on(stores: Stores) -> None:
+    config = thread()
+    turns(stores, config, 1)
+    stores.saver.get_tuple({"configurable": {**config["configurable"], LOOK_KEY: True}})
+    with closing(open_stores(stores.database.path.parent, url=store_url())) as other:
+        turns(other, config, 1)
+    read = stores.saver.get_tuple(config)
+    assert read is not None
+    assert len(read.checkpoint["channel_values"]["messages"]) == 2
 
 
 def test_a_value_that_is_gone_is_missed(stores: Stores) -> None:

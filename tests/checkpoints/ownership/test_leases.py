@@ -44,7 +44,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.records import open_records
 records = open_records(Path(sys.argv[1]), url=sys.argv[3])
 run = Run.model_validate_json(sys.argv[2])
-print(asyncio.run(records.leases.take(run, 0.3)).token, flush=True)
+print(asyncio.run(records.leases.take(run, 3600)).token, flush=True)
 sys.stdin.read()
 """
 
