@@ -44,3 +44,14 @@ def hashes_in(refs: Iterable[object]) -> Iterator[bytes]:
 def log_items(index: bytes) -> list[bytes]:
     """Take the hashes of a log apart."""
     return [index[start : start + HASH_BYTES] for start in range(0, len(index), HASH_BYTES)]
+
+
+def items_of(logs: Iterable[bytes]) -> set[bytes]:
+    """Gather the hashes in logs; most are the beginning of a longer one, and are not taken apart."""
+    items: set[bytes] = set()
+    whole: list[bytes] = []
+    for index in sorted(logs, key=len, reverse=True):
+        if not any(longer.startswith(index) for longer in whole):
+            whole.append(index)
+            items.update(log_items(index))
+    return items

@@ -12,7 +12,7 @@ from planwright.checkpoints.thread_state.layout import (
     MOST_PARAMETERS,
     NAMED,
     Place,
-    log_items,
+    items_of,
     refs_in,
 )
 
@@ -104,7 +104,7 @@ def collect(connection: sqlite3.Connection, thread_id: str) -> None:
     live |= {digest for (digest,) in connection.execute(query, (thread_id, NAMED))}
     query = "SELECT hash, value FROM contents WHERE thread_id = ? AND type = ?"
     logs = connection.execute(query, (thread_id, LOG)).fetchall()
-    live |= {item for digest, index in logs if digest in live for item in log_items(index)}
+    live |= items_of(index for digest, index in logs if digest in live)
     every = [row[0] for row in connection.execute("SELECT hash FROM contents WHERE thread_id = ?", of_thread)]
     unused = [digest for digest in every if digest not in live]
     for start in range(0, len(unused), MOST_PARAMETERS):

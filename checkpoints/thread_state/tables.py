@@ -25,7 +25,7 @@ from planwright.checkpoints.thread_state.layout import (
     MOST_PARAMETERS,
     NAMED,
     Place,
-    log_items,
+    items_of,
 )
 from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.domain.errors import SetupError
@@ -134,7 +134,7 @@ class Tables:
         query = f"SELECT task_path, task_id, idx, channel, type, value FROM writes WHERE {AT}"
         rows = sorted(self._connection.execute(query, place).fetchall(), key=_write_order)
         named = self.contents(place[0], {row[5] for row in rows if row[4] == NAMED})
-        items = {item for kind, index in named.values() if kind == LOG for item in log_items(index)}
+        items = items_of(index for kind, index in named.values() if kind == LOG)
         every = {**named, **self.contents(place[0], items - named.keys())}
         return [
             (task_id, channel, self._packer.value(every[value] if kind == NAMED else (kind, value), every))
