@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -159,9 +160,10 @@ async def test_a_process_that_ends_leaves_its_run_free_and_no_file(stores: Store
 async def test_a_second_worker_of_the_same_process_is_refused(
     stores: Stores, make_run: MakeRun, lease: Lease
 ) -> None:
-    for workers in (stores.leases, Leases(stores.database, stores_owners(stores))):
-        with pytest.raises(RunError, match="being worked on"):
-            await workers.take(make_run(), 60)
+    with closing(Leases(stores.database, stores_owners(stores))) as second:
+        for workers in (stores.leases, second):
+            with pytest.raises(RunError, match="being worked on"):
+                await workers.take(make_run(), 60)
 
 
 async def test_a_released_run_can_be_taken(stores: Stores, make_run: MakeRun, lease: Lease) -> None:
