@@ -105,11 +105,12 @@ def _has(part: Results, name: str) -> bool:
 
 
 def _print(console: Console, parts: Mapping[str, Results], bad: Results) -> None:
-    names = ("trials", "taken", "undecided", "left_in_doubt", "refused", *BAD)
-    table = Table("owners", *(name.replace("_", " ") for name in names))
+    table = Table("owners", "trials", "taken", "refused", "undecided", "bad")
     for label, part in parts.items():
         figures = figures_of(part)
-        table.add_row(label, *(str(figures.get(name, "")) for name in names))
+        counts = (str(figures.get(name, "")) for name in ("trials", "taken", "refused", "undecided"))
+        wrong = ", ".join(f"{name} {figures[name]}" for name in BAD if figures.get(name))
+        table.add_row(label, *counts, wrong.replace("_", " ") or "0")
     console.print(table)
     for trial in bad[:20]:
         shown = {name: trial[name] for name in (*BAD, "draw", "kind", "woken") if trial.get(name)}
