@@ -92,17 +92,14 @@ class Packer:
 
         Contents that the parent needs are not stored again, nor those of the graph outside of a lane.
         """
-        values, versions = (
-            checkpoint["channel_values"],
-            dict(checkpoint["channel_versions"]),
-        )  # LangGraph changes it
+        versions = dict(checkpoint["channel_versions"])  # LangGraph changes it
         stored = parent.hashes if parent else frozenset()
         if outer:
             stored = stored | outer.hashes if stored else outer.hashes
         refs: dict[str, Ref] = {}
         needs: dict[str, frozenset[bytes]] = {}
         new: dict[bytes, Content] = {}
-        for channel, value in values.items():
+        for channel, value in checkpoint["channel_values"].items():
             if parent and _is_unchanged(channel, versions, parent):
                 refs[channel], needs[channel] = parent.refs[channel], parent.needs[channel]
             else:
@@ -181,7 +178,7 @@ class Packer:
         refs: dict[str, Ref] = plain.pop("refs")
         rows = contents(set(hashes_in(refs.values())))
         items = items_of(value for kind, value in rows.values() if kind == LOG)
-        built = {digest: message for digest in items if (message := self._read.get(digest))}
+        built = {digest: message for digest in items if (message := self._read.get(digest)) is not None}
         every = {**rows, **contents(items - rows.keys() - built.keys())} if items else rows
         values: dict[str, object] = {}
         needs: dict[str, frozenset[bytes]] = {}
