@@ -148,25 +148,6 @@ def sending(receiver: Receiver) -> list[Capability]:
     def transferred(name: str, call: CallContext) -> Receipt | None:
         return Receipt(name=name) if receiver.knows(call.idempotency_key) else None
 
-    unbooked = Compensation(capability="bench.unbook", params={"name": "{{input.name}}"})
-
-    @capability(
-        "bench.book",
-        trusted_result=True,
-        mode="local_write",
-        risk="Medium",
-        effect="idempotent",
-        compensation=unbooked,
-    )
-    def book(name: str, call: CallContext) -> Receipt:
-        """Book an entry with a receiver that honours the idempotency key."""
-        return send("idempotent", name, call)
-
-    @capability("bench.unbook", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
-    def unbook(name: str, call: CallContext) -> Receipt:
-        """Take an entry back."""
-        return send("idempotent", f"not {name}", call)
-
     @capability(
         "bench.transfer",
         trusted_result=True,
@@ -199,7 +180,31 @@ def sending(receiver: Receiver) -> list[Capability]:
         """Refuse what is asked for, always."""
         raise CapabilityRejected(f"there is no account for {name}")
 
-    return [book, unbook, transfer, stamp, pay, block, fail]
+    return [*_bookings(send), transfer, stamp, pay, block, fail]
+
+
+def _bookings(send: Callable[[str, str, CallContext], Receipt]) -> list[Capability]:
+    """Declare an effect and the one that takes it back."""
+    unbooked = Compensation(capability="bench.unbook", params={"name": "{{input.name}}"})
+
+    @capability(
+        "bench.book",
+        trusted_result=True,
+        mode="local_write",
+        risk="Medium",
+        effect="idempotent",
+        compensation=unbooked,
+    )
+    def book(name: str, call: CallContext) -> Receipt:
+        """Book an entry with a receiver that honours the idempotency key."""
+        return send("idempotent", name, call)
+
+    @capability("bench.unbook", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
+    def unbook(name: str, call: CallContext) -> Receipt:
+        """Take an entry back."""
+        return send("idempotent", f"not {name}", call)
+
+    return [book, unbook]
 
 
 def config(thread: str = THREAD, process: str = "") -> RunnableConfig:
