@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -22,6 +24,7 @@ from planwright.presentation.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 LABEL = 11  # cells of the name before a fact
+LEAST_REQUEST = 24  # cells beside the other columns of a list, else it stands below them
 
 
 def console(stderr: bool = False) -> Console:
@@ -162,17 +165,48 @@ def usage(spent: EventData, *, briefly: bool = False) -> str:
     return f"{calls} model call{'s' * (calls != 1)}, {spent['tokens']:,} tokens, cost {cost}"
 
 
-def runs_table(rows: Sequence[Report], waiting: bool = False) -> Table:
+def runs_table(rows: Sequence[Report], width: int, waiting: bool = False) -> RenderableType:
     """List runs; those that wait with their gates."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
     second = ("gate", "gates") if waiting else ("status", "status")
-    for name, cell in (("thread", "thread_id"), second, ("started", "")):
-        texts = (part for row in rows for part in str(row[cell]).split()) if cell else ("2026-01-01 00:00",)
-        width = max(map(len, texts))
-        table.add_column(name, no_wrap=True, min_width=width)
-    table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
+    cells = [
+        (
+            row["thread_id"],
+            str(row[second[1]]).replace(" ", "\n"),
+            str(row["started_at"])[:16].replace("T", " "),
+        )
+        for row in rows
+    ]
+    return requests_table(("thread", second[0], "started"), cells, [row["title"] for row in rows], width)
+
+
+def requests_table(
+    names: Sequence[str], cells: Sequence[Sequence[str | Text]], requests: Sequence[str], width: int
+) -> RenderableType:
+    """List ids and facts with the request of each: behind them, or below where the window is narrow.
+
+    The first two columns are whole wherever they fit; the last ones are left out where they do not.
+    """
+    columns = zip(names, *cells, strict=True)
+    widths = [max(cell_len(part) for cell in column for part in str(cell).split("\n")) for column in columns]
+    rows = [Text(one_line(safe(request)), no_wrap=True, overflow="ellipsis") for request in requests]
+    if width - sum(widths) - len(widths) >= LEAST_REQUEST:
+        beside = zip([*names, "request"], [*widths, None], strict=True)
+        return _table(beside, [[*row, request] for row, request in zip(cells, rows, strict=True)])
+    fitting = sum(total <= width for total in accumulate(least + 1 for least in widths))
+    shown = list(zip(names, widths, strict=True))[: max(2, fitting)]
+    lines: list[RenderableType] = [_table(shown, [])]
+    for row, request in zip(cells, rows, strict=True):
+        request.stylize("dim")
+        lines += [_table(shown, [row[: len(shown)]], header=False), request]
+    return Group(*lines)
+
+
+def _table(
+    columns: Iterable[tuple[str, int | None]], rows: Iterable[Sequence[str | Text]], *, header: bool = True
+) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=header)
+    for name, width in columns:
+        table.add_column(name, no_wrap=width is not None, width=width)
     for row in rows:
-        started = str(row["started_at"])[:16].replace("T", " ")
-        cells = str(row[second[1]]).replace(" ", "\n")
-        table.add_row(row["thread_id"], cells, started, safe(row["title"]))
+        table.add_row(*row)
     return table

@@ -38,7 +38,8 @@ def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
         print(json.dumps({"runs": runs, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     if rows:
-        views.console().print(views.runs_table(rows, waiting))
+        screen = views.console()
+        screen.print(views.runs_table(rows, screen.width, waiting))
     elif not total:
         print("no runs" + (" wait for a decision" if waiting else ' yet; begin one: planwright run "…"'))
     noun, option = ("waiting runs", " --waiting") if waiting else ("runs", "")

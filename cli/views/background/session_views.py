@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from planwright.checkpoints.sessions.progress import Progress, read_progress
@@ -44,7 +44,8 @@ def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -
         print(json.dumps({"sessions": sessions, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     if rows:
-        views.console().print(_table(rows))
+        screen = views.console()
+        screen.print(_table(rows, screen.width))
     elif not total:
         scope = "are open" if open_only else "yet"
         print(f'no sessions {scope}; begin one: planwright run --background "…"')
@@ -67,17 +68,18 @@ def session_json(session: Session) -> Report:
     return {"state": session.state, **session.model_dump(mode="json")}
 
 
-def _table(sessions: list[Session]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("thread", "state", "queued", "expires"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("request", no_wrap=True, overflow="ellipsis", ratio=1)
-    for session in sessions:
-        expires = "" if session.ended_at else _clock(session.expires_at)
-        state = Text(state_words(session), STYLES.get(session.state, ""))
-        request = Text(views.one_line(views.safe(session.request)))
-        table.add_row(session.thread_id, state, _clock(session.requested_at), expires, request)
-    return table
+def _table(sessions: list[Session], width: int) -> RenderableType:
+    cells = [
+        (
+            session.thread_id,
+            Text(state_words(session), STYLES.get(session.state, "")),
+            _clock(session.requested_at),
+            "" if session.ended_at else _clock(session.expires_at),
+        )
+        for session in sessions
+    ]
+    requests = [session.request for session in sessions]
+    return views.requests_table(("thread", "state", "queued", "expires"), cells, requests, width)
 
 
 def state_words(session: Session) -> str:

@@ -36,13 +36,21 @@ def test_a_piped_ls_leaves_ids_whole(desk: Desk, waiting: Waiting) -> None:
     assert waiting.thread_id in done.stdout
 
 
-def test_a_narrow_terminal_still_shows_thread_ids_that_can_be_used() -> None:
-    row = {"thread_id": str(uuid.uuid4()), "status": "completed_with_skips"}
-    row |= {"started_at": "2026-11-21T08:20:00+00:00", "title": "List the markdown files in notes, then …"}
-    screen = Console(file=io.StringIO(), width=80)
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("is_waiting", [False, True])
+def test_a_terminal_shows_ids_and_status_whole_and_some_of_the_request(width: int, is_waiting: bool) -> None:
+    row = {"thread_id": str(uuid.uuid4()), "status": "completed", "gates": f"gate_{'0' * 16}"}
+    row |= {"started_at": "2026-11-21T08:20:00+00:00", "title": "List the files in notes, and then " * 3}
+    screen = Console(file=io.StringIO(), width=width)
     with screen.capture() as captured:
-        screen.print(runs_table([row]))
-    assert row["thread_id"] in captured.get()
+        screen.print(runs_table([row], width, is_waiting))
+    shown = captured.get()
+    fits = 36 + 2 + len(row["gates"]) <= width
+    assert row["thread_id"] in shown
+    assert ("gate_" if is_waiting else "completed") in shown
+    assert row["gates"] in shown or not (is_waiting and fits)
+    assert "List the files in n" in shown
+    assert all(len(line) <= width for line in shown.splitlines())
 
 
 def test_ls_json_lists_a_run_with_its_status(desk: Desk, waiting: Waiting) -> None:
