@@ -26,7 +26,8 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
         return f"{where}: there is no setting `{name}`", hint
     if misnamed:
         return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
-    message = first["msg"].removeprefix("Value error, ").lower()
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[:1].lower() + message[1:]
     return f"{where}: `{name}`: {message}", f"mend `{name}` and try again"
 
 

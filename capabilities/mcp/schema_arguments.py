@@ -59,7 +59,7 @@ def arguments_by(name: str, schema: JsonSchema) -> type[SchemaArguments]:
         from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
         from jsonschema.validators import Draft202012Validator, validator_for
     except ImportError as error:
-        step = "install the extra: pip install 'planwright[mcp]'"
+        step = "install the extra, in the folder of Planwright: pip install '.[mcp]'"
         raise SetupError(f"{name} has a JSON schema, which needs jsonschema: {error}", step) from error
 
     draft = validator_for(schema, default=Draft202012Validator)

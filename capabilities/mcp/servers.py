@@ -140,7 +140,7 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
 
         from planwright.capabilities.mcp.server import ConnectedServer, close_all
     except ImportError as error:
-        step = "install the extra: pip install 'planwright[mcp]' (in a checkout: pip install '.[mcp]')"
+        step = "install the extra, in the folder of Planwright: pip install '.[mcp]'"
         return [replace(standing, state="failed", cause=f"{error}", next_step=step) for standing in starting]
     portal = running.enter_context(start_blocking_portal(name="planwright-mcp"))
     loop = portal.call(_this_loop)

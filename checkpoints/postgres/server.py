@@ -52,7 +52,7 @@ def server_of(
         from planwright.checkpoints.postgres.engine import PostgresEngine
         from planwright.checkpoints.postgres.owners import PostgresOwners
     except ImportError as error:
-        next_step = "install it: pip install 'planwright[postgres]'"
+        next_step = "install it, in the folder of Planwright: pip install '.[postgres]'"
         raise SetupError(f"storage.url needs the extra `postgres`: {error}", next_step) from error
     engine = PostgresEngine(read_address(url), migrations, busy_timeout_s, redactor)
     owners = PostgresOwners(engine)

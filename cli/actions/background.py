@@ -101,7 +101,8 @@ def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
     try:
         from planwright.sessions.metrics import monitoring
     except ImportError as error:
-        raise SetupError("metrics need one package more", "pip install 'planwright[metrics]'") from error
+        next_step = "install the extra, in the folder of Planwright: pip install '.[metrics]'"
+        raise SetupError("metrics need one package more", next_step) from error
     try:
         with monitoring(port, agent.stores.database, lambda: worker.is_well):
             yield

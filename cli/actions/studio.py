@@ -26,8 +26,6 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError
-from planwright.graph.server_doors.requests import PAGE
-from planwright.graph.server_doors.threads import is_uuid
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, load
@@ -68,6 +66,8 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
 
 def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
     """List the threads that wait for whoever has the token, and whether the server can take their ids."""
+    from planwright.graph.server_doors.threads import is_uuid  # needs what may not be installed
+
     runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
     return [(str(run["thread_id"]), is_uuid(str(run["thread_id"]))) for run in runs]
 
@@ -76,7 +76,7 @@ def _check_installed() -> None:
     if not all(importlib.util.find_spec(name) for name in ("langgraph_cli", "langgraph_api", *PAGE_MODULES)):
         raise SetupError(
             "LangGraph's development server, or what its page needs, is not installed",
-            "install the extra: pip install 'planwright[studio]' (in a checkout: pip install '.[studio]')",
+            "install the extra, in the folder of Planwright: pip install '.[studio]'",
         )
 
 
@@ -162,6 +162,8 @@ def _ended(process: subprocess.Popen[bytes], log: Path) -> SetupError:
 
 
 def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
+    from planwright.graph.server_doors.requests import PAGE
+
     screen = views.console()
     screen.print(views.label("studio", STUDIO + url))
     screen.print(views.label("page", f"{url}{PAGE}/sign-in?token={token}"))

@@ -66,6 +66,6 @@ def _table(items: list[CompensationStep]) -> Table:
     for item in items:
         params = json.dumps(item.step.params, ensure_ascii=False) if item.step else ""
         by = f"{item.step.capability} {params}" if item.step else f"nothing: {item.why_not}"
-        status = "done" if item.effect.certain else "in doubt"
+        status = "done" if item.effect.certain else "may have happened"
         table.add_row(views.safe(item.name), status, views.safe(by))
     return table

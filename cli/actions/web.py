@@ -19,7 +19,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
     if not all(importlib.util.find_spec(name) for name in PAGE_MODULES):
         raise SetupError(
             "what the page needs is not installed",
-            "install the extra: pip install 'planwright[web]' (in a checkout: pip install '.[web]')",
+            "install the extra, in the folder of Planwright: pip install '.[web]'",
         )
     from planwright.web.serving import serve_workspace
 
