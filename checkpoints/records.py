@@ -22,6 +22,7 @@ from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.effects.alternatives import Alternatives
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.checkpoints.effects.file_versions import FileVersions
+from planwright.checkpoints.effects.late_calls import LateCalls
 from planwright.checkpoints.effects.ledger import Ledger
 from planwright.checkpoints.effects.refusals import Refusals
 from planwright.checkpoints.effects.undos import Undos
@@ -73,6 +74,8 @@ class Records:
     """Calls that were not made because a person said no."""
     ledger: Ledger
     """Effects and how steps ended."""
+    late_calls: LateCalls
+    """Calls of this process that were late and still run."""
     doubts: Doubts
     """Effects of which nobody knows whether they happened."""
     journal: Journal
@@ -116,7 +119,7 @@ class Records:
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
-        self.leases.close()
+        self.leases.close(still_owner=self.late_calls.close())
         self.database.close()
 
 
@@ -154,6 +157,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         gates=Gates(database, timer),
         refusals=Refusals(database),
         ledger=Ledger(database),
+        late_calls=LateCalls(database),
         doubts=Doubts(database),
         journal=Journal(database),
         budgets=Budgets(database),

@@ -55,6 +55,8 @@ class CancelledSteps:
         call = await begun_call(self._stores.database, lease, checked.uid)
         if call is None or call.effect != "queryable" or not self._gateway.as_pinned(checked):
             return
+        if self._stores.late_calls.has(call):
+            return
         if (capability := self._gateway.registry.get(call.capability)) is None:  # called within the step
             return
         call = replace(call, undo_key=await self._stores.undos.key_of(lease.run_id, checked.step.id))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from pydantic import JsonValue, ValidationError
@@ -43,6 +44,7 @@ class CallListener:
 class CallAttempts:
     """All attempts at one call, under one key; `remark` says where its result comes from, if not from a call.
 
+    `left_running` is the end of one that is late and that nobody waits for any more; None for no such.
     Calls and lookups that fail for now share the retries of the call.
     """
 
@@ -56,6 +58,7 @@ class CallAttempts:
         listener: CallListener,
     ) -> None:
         self.remark = ""
+        self.left_running: Future[None] | None = None
         self._capability = capability
         self._args = args
         self._context = context
@@ -141,9 +144,11 @@ class CallAttempts:
         self._listener.looked_up(self._lookups, outcome, cause, self._context.idempotency_key)
 
     async def _once(self, capability: Capability, args: dict[str, JsonValue]) -> JsonValue:
-        return await redacted(
-            invoke(capability, args, self._context, self._timeout_s), self._context.redactor
-        )
+        called = invoke(capability, args, self._context, self._timeout_s, self._leave)
+        return await redacted(called, self._context.redactor)
+
+    def _leave(self, end: Future[None]) -> None:
+        self.left_running = end
 
     async def _again(self, error: CapabilityUnavailable) -> None:
         """Wait before another attempt; raise the error when there is none left."""

@@ -262,20 +262,24 @@ class Gateway:
 
     async def _recorded(self, call: EffectCall, attempts: CallAttempts, site: CallSite) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""
-        ledger, now = self._stores.ledger, self.call_context.now
-        known = await ledger.intend(call, now(), site.profile.limits)
+        ledger, late_calls, now = self._stores.ledger, self._stores.late_calls, self.call_context.now
+        known = late_calls.marked(call, await ledger.intend(call, now(), site.profile.limits))
         if not known.fresh and (answer := from_record(call, known)) is not None:
             return answer[0]
         try:
             result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
         except EffectInDoubt as error:
-            await ledger.settle(call, "in_doubt", now(), error=str(error))
+            if attempts.left_running is None:  # else it is in doubt when it ends
+                await ledger.settle(call, "in_doubt", now(), error=str(error))
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
             unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
             code = CapabilityUnavailable.code if unanswered else error.code
             await ledger.settle(call, "failed", now(), error=error.cause, code=code)
             raise
+        finally:
+            if attempts.left_running is not None:
+                late_calls.watch(call, attempts.left_running, now)
         await ledger.settle(call, "done", now(), result, attempts.remark)
         return result
 

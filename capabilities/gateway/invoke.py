@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-from functools import partial
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 
 from pydantic import JsonValue, ValidationError
 
@@ -23,16 +25,27 @@ from planwright.domain.errors import (
 )
 
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
+Leave = Callable[[Future[None]], None]
+"""Takes the end of a blocking call that nobody waits for any more."""
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
+def leave_alone(end: Future[None]) -> None:
+    """Do nothing about a call that goes on."""
+
+
 async def invoke(
-    capability: Capability, args: dict[str, JsonValue], context: CallContext, timeout_s: float
+    capability: Capability,
+    args: dict[str, JsonValue],
+    context: CallContext,
+    timeout_s: float,
+    left_running: Leave = leave_alone,
 ) -> JsonValue:
     """Call the function once and check what it returns.
 
     Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
-    to do it again. Else it is EffectInDoubt; StillUnderWay where no lookup can tell yet.
+    to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
+    even a lookup can tell yet: then `left_running` gets its end.
     """
     keywords: dict[str, object] = dict(iter(capability.args.model_validate(args)))  # one may be named `keys`
     if capability.context_parameter:
@@ -42,7 +55,7 @@ async def invoke(
             async with asyncio.timeout(timeout_s):
                 result = await capability.function(**keywords)
         else:
-            result = await _in_thread(capability, keywords, timeout_s)
+            result = await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
         late = f"{capability.name} did not answer within {timeout_s:g} s"
         if capability.effect in UNCERTAIN:
@@ -68,26 +81,41 @@ async def invoke(
     return dumped
 
 
-async def _in_thread(capability: Capability, keywords: dict[str, object], timeout_s: float) -> object:
-    """Call a blocking function. Nothing can stop it, and until it ends no lookup tells what it will do.
+async def _in_thread(
+    capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
+) -> object:
+    """Call a blocking function. Nothing can stop it, and until it ends nobody can tell what it will do.
 
-    Raises TimeoutError when it takes too long, and StillUnderWay for a queryable one that takes far too long.
+    Raises TimeoutError when it takes too long, StillUnderWay where that matters, and CapabilityUnavailable
+    when it has not begun, and never will.
     """
-    call = partial(contextvars.copy_context().run, capability.function, **keywords)
+    context, end, taken = contextvars.copy_context(), Future[None](), threading.Lock()
+
+    def call() -> object:
+        if not taken.acquire(blocking=False):
+            return None  # nobody waits for it any more
+        try:
+            return context.run(capability.function, **keywords)
+        finally:
+            end.set_result(None)
+
     thread = asyncio.get_running_loop().run_in_executor(None, call)  # a task would let SystemExit through
     try:
         await asyncio.wait({thread}, timeout=timeout_s)
         if not thread.done() and capability.effect == "queryable":
             await asyncio.wait({thread}, timeout=PATIENCE * timeout_s)
-            if not thread.done():
-                raise StillUnderWay(
-                    f"{capability.name} did not answer within {timeout_s:g} s, and still runs"
-                )
-        if not thread.done():
-            raise TimeoutError
-        return thread.result()
+        if thread.done():
+            return thread.result()
     finally:
-        thread.cancel()  # lets it be, and drops it where it has not begun
+        answered, dropped = thread.done(), taken.acquire(blocking=False)
+        thread.cancel()  # lets it be, or takes it out of the queue
+        if runs_on := not (answered or dropped) and capability.effect in UNCERTAIN:
+            left_running(end)
+    if dropped:
+        raise CapabilityUnavailable(f"{capability.name} could not begin within {timeout_s:g} s")
+    if runs_on:
+        raise StillUnderWay(f"{capability.name} did not answer within {timeout_s:g} s, and still runs")
+    raise TimeoutError
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:

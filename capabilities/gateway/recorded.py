@@ -20,7 +20,7 @@ def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
         raise (CapabilityForbidden if forbidden else CapabilityRejected)(known.error)
     if known.status == "intent" and known.sender and call.effect != "idempotent":
         raise StillUnderWay(
-            f"{call.capability} may still be sent by {known.sender}, which was taken over and lives",
+            f"{call.capability} may still be sent by {known.sender}, which lives",
             "end that process, then look at the receiver",
         )
     if known.status == "in_doubt":

@@ -126,10 +126,11 @@ class Leases:
         """Say whether a run is held by a process that lives, and has not reported as it promised."""
         return self.is_leased(run) and run.lease_until < self._monotonic()
 
-    def close(self) -> None:
-        """Report for nothing any more, and own nothing."""
+    def close(self, *, still_owner: bool = False) -> None:
+        """Report for nothing any more, and own nothing; unless calls still run, which this process owns."""
         self._heartbeat.close()
-        self._owners.close()
+        if not still_owner:
+            self._owners.close()
 
     def _me(self) -> str:
         try:

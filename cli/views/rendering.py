@@ -193,11 +193,11 @@ def requests_table(
         beside = zip([*names, "request"], [*widths, None], strict=True)
         return _table(beside, [[*row, request] for row, request in zip(cells, rows, strict=True)])
     fitting = sum(total <= width for total in accumulate(least + 1 for least in widths))
-    shown = list(zip(names, widths, strict=True))[: max(2, fitting)]
-    lines: list[RenderableType] = [_table(shown, [])]
+    whole = list(zip(names, widths, strict=True))[: max(2, fitting)]
+    lines: list[RenderableType] = [_table(whole, [])]
     for row, request in zip(cells, rows, strict=True):
         request.stylize("dim")
-        lines += [_table(shown, [row[: len(shown)]], header=False), request]
+        lines += [_table(whole, [row[: len(whole)]], header=False), request]
     return Group(*lines)
 
 

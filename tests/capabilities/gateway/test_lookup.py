@@ -219,8 +219,11 @@ async def test_a_blocking_call_that_still_runs_is_in_doubt_and_neither_looked_up
             await blocking.be_late(seconds)
         with pytest.raises(EffectInDoubt, match=r"within 60 s, and still runs"):
             await call
+        assert bench.effects() == [("a.do", "intent")]
     finally:
         blocking.act()
+    while bench.effects() == [("a.do", "intent")]:  # noqa: ASYNC110 - a thread writes it
+        await asyncio.sleep(0.01)
     assert (receiver.calls, bench.effects()) == (["send"], [("a.do", "in_doubt")])
 
 

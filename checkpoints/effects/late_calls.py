@@ -1,0 +1,66 @@
+"""Calls of this process that were late and are left running: nobody can stop them, and they may act yet.
+
+While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
+When it ends it is in doubt: what it brought, nobody waited for.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import datetime
+
+from planwright.checkpoints.audit.chain import append_row
+from planwright.checkpoints.audit.sealed_rows import EFFECTS
+from planwright.checkpoints.audit.sealing import latest_seal, seal
+from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.ledger import EffectCall, Recorded
+
+ENDED = "it did not answer in time, and has ended since"
+
+
+class LateCalls:
+    """The late calls of this process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._running: set[str] = set()
+        self._closed = False
+
+    def watch(self, call: EffectCall, end: Future[None], now: Callable[[], datetime]) -> None:
+        """Wait for the end of a call in a thread of its own, and write down then that it is in doubt."""
+        self._running.add(call.key)
+        end.add_done_callback(lambda _: self._ended(call, now))
+
+    def has(self, call: EffectCall) -> bool:
+        """Say whether a call still runs here."""
+        return call.key in self._running
+
+    def marked(self, call: EffectCall, known: Recorded) -> Recorded:
+        """Name this process as the sender of a call that still runs here."""
+        return replace(known, sender="this process") if self.has(call) else known
+
+    def close(self) -> bool:
+        """Write nothing any more, and say whether a call still runs: then this process is still its owner."""
+        self._closed = True
+        return bool(self._running)
+
+    def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
+        if not self._closed:
+            self._database.submit("in_doubt", lambda c: _doubt(c, call, now()))
+        self._running.discard(call.key)
+
+
+def _doubt(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> None:
+    """Mark an effect that nobody has decided over meanwhile; no lease is needed for what was sent here."""
+    marked = connection.execute(
+        "UPDATE effects SET status='in_doubt', error=?, ended_at=?"
+        " WHERE key=? AND status='intent' AND owner=?",
+        (ENDED, at.isoformat(), call.key, call.lease.owner),
+    )
+    if marked.rowcount:
+        append_row(connection, "effect", EFFECTS, call.key, at)
+        if latest_seal(connection, call.lease.run_id) is not None:
+            seal(connection, call.lease.run_id, at)

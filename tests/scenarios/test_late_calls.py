@@ -1,0 +1,132 @@
+"""A blocking call is late and goes on: nobody can say that it has not happened, until it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.checkpoints.consent.gate import Decision
+from planwright.checkpoints.records import Records, open_records
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import GateError
+from planwright.domain.risk import Effect
+from planwright.graph.agent import Agent
+from tests.opened_store import store_url
+from tests.patience import PATIENCE_S
+from tests.scenarios.conftest import Scene
+
+LATE_S = 0.5
+
+
+class Bank:
+    """A receiver that takes its time with the first payment."""
+
+    def __init__(self) -> None:
+        self.goes_on = threading.Event()
+        self.ended = threading.Event()
+        self.paid: list[str] = []
+
+    def pay(self, name: str) -> str:
+        """Pay, when it goes on."""
+        self.goes_on.wait(PATIENCE_S)
+        self.paid.append(name)
+        self.ended.set()
+        return name
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    opened = Bank()
+    yield opened
+    opened.goes_on.set()
+
+
+def slow(bank: Bank, effect: Effect) -> Capability:
+    """Declare a payment that is soon late; a queryable one is looked up in what was paid."""
+
+    @capability("bank.paid", mode="read_only", trusted_result=True)
+    def paid(name: str) -> str | None:
+        """Look a payment up."""
+        return name if name in bank.paid else None
+
+    lookup = paid.function if effect == "queryable" else None
+    declare = capability(
+        "bank.pay", mode="local_write", effect=effect, timeout_s=LATE_S, trusted_result=True, lookup=lookup
+    )
+    return declare(bank.pay)
+
+
+def late(scene: Scene, bank: Bank, effect: Effect) -> tuple[Agent, str]:
+    """Run a plan whose payment is late; return the agent and the gate that asks about it."""
+    plan = scene.plan(scene.step("s1", "bank.pay", timeout_s=LATE_S))
+    options: dict[str, Any] = {"capabilities": [slow(bank, effect)], "planning": {"replan_budget": 0}}
+    agent = scene.agent(plan, "the answer", "the answer", approval={"plan": "never"}, **options)
+    scene.ask(agent)
+    ((gate),) = scene.rows("SELECT gate_id FROM gates WHERE kind = 'escalation' AND status = 'open'")
+    return agent, str(gate["gate_id"])
+
+
+def deny(records: Records, gate_id: str) -> None:
+    """Say that the payment has not happened, as another process would."""
+    no = Decision(answer="approve", decided_by="ada", channel="cli")
+    asyncio.run(records.gates.decide(gate_id, no, utc_now()))
+
+
+def elsewhere(scene: Scene) -> Records:
+    """Open the records alone."""
+    return open_records(scene.workspace / ".planwright", url=store_url())
+
+
+def status(scene: Scene) -> str:
+    ((row),) = scene.rows("SELECT status FROM effects")
+    return str(row["status"])
+
+
+@pytest.mark.parametrize("effect", ["blind", "queryable"])
+def test_what_still_runs_cannot_be_said_not_to_have_happened(
+    scene: Scene, bank: Bank, effect: Effect
+) -> None:
+    agent, gate_id = late(scene, bank, effect)
+    with closing(elsewhere(scene)) as records:
+        with pytest.raises(GateError, match=r"this may still be sent: bank\.pay"):
+            deny(records, gate_id)
+        assert status(scene) == "intent"
+        bank.goes_on.set()
+        assert bank.ended.wait(PATIENCE_S)
+        wait_until_in_doubt(scene)
+        deny(records, gate_id)
+    scene.recover(agent)
+    assert bank.paid == ["s1", "s1"]  # as somebody said that the first had not happened
+
+
+def wait_until_in_doubt(scene: Scene) -> None:
+    """Wait for the record that follows the end of a thread."""
+    pause = threading.Event()
+    for _ in range(int(PATIENCE_S / 0.01)):
+        if status(scene) == "in_doubt":
+            return
+        pause.wait(0.01)
+    raise AssertionError("the end of the call was never written down")
+
+
+def test_what_still_runs_is_owned_by_its_process_after_its_agent_is_closed(scene: Scene, bank: Bank) -> None:
+    agent, gate_id = late(scene, bank, "blind")
+    agent.close()
+    with closing(elsewhere(scene)) as records, pytest.raises(GateError, match="this may still be sent"):
+        deny(records, gate_id)
+
+
+def test_what_happened_while_it_ran_is_told_once(scene: Scene, bank: Bank) -> None:
+    agent, _ = late(scene, bank, "blind")
+    output = scene.decide(agent, "respond", "seen at the bank")
+    bank.goes_on.set()
+    assert bank.ended.wait(PATIENCE_S)
+    assert (output["status"], status(scene)) == ("completed", "done")
+    assert bank.paid == ["s1"]
