@@ -151,6 +151,31 @@ class RunUsage:
         return limits_set
 
 
+def settle_row(connection: sqlite3.Connection, reservation: str, actual: Amount) -> None:
+    """Replace a reservation by what was used; what is settled already stays as it is."""
+    query = "SELECT kind, tenant, provider, substr(at, 1, 10) FROM usage WHERE id=? AND settled=0"
+    if (row := connection.execute(query, (reservation,)).fetchone()) is None:
+        return
+    connection.execute(
+        "UPDATE usage SET tokens=?, cost=?, calls=?, settled=1 WHERE id=?",
+        (actual.tokens, actual.cost, actual.calls, reservation),
+    )
+    if row[0] == "model":
+        connection.execute(
+            "INSERT INTO usage_days (tenant, provider, day, tokens, cost) VALUES (?,?,?,?,?)"
+            " ON CONFLICT (tenant, provider, day) DO UPDATE SET"
+            " tokens = usage_days.tokens + excluded.tokens, cost = usage_days.cost + excluded.cost",
+            (row[1], row[2], row[3], actual.tokens, actual.cost or 0),
+        )
+
+
+def settle_in_full(connection: sqlite3.Connection, run_id: str) -> None:
+    """Count the worst case of calls that a process has left behind: they may have been billed."""
+    query = "SELECT id, tokens, calls, cost FROM usage WHERE run_id = ? AND settled = 0"
+    for id_, tokens, calls, cost in connection.execute(query, (run_id,)).fetchall():
+        settle_row(connection, id_, Amount(tokens, calls, cost))
+
+
 def run_usage(connection: sqlite3.Connection, run_id: str) -> RunUsage:
     """Read what a run has used and holds in reserve."""
     query = "SELECT id, kind, tokens, calls, cost, settled, expires_at, lane FROM usage WHERE run_id = ?"

@@ -25,6 +25,7 @@ from planwright.checkpoints.budget_usage import (
     is_limited,
     provider_limits,
     run_usage,
+    settle_row,
 )
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
@@ -102,25 +103,7 @@ class Budgets:
     async def settle(self, reservation: str, actual: Amount, lease: Lease | None = None) -> None:
         """Replace a reservation, once, by what the call really used; in a run that rides."""
 
-        def job(connection: sqlite3.Connection) -> None:
-            row = connection.execute(
-                "SELECT kind, tenant, provider, substr(at, 1, 10) AS day FROM usage WHERE id=? AND settled=0",
-                (reservation,),
-            ).fetchone()
-            if row is None:
-                return
-            connection.execute(
-                "UPDATE usage SET tokens=?, cost=?, calls=?, settled=1 WHERE id=?",
-                (actual.tokens, actual.cost, actual.calls, reservation),
-            )
-            if row["kind"] == "model":
-                connection.execute(
-                    "INSERT INTO usage_days (tenant, provider, day, tokens, cost) VALUES (?,?,?,?,?)"
-                    " ON CONFLICT (tenant, provider, day) DO UPDATE SET"
-                    " tokens = usage_days.tokens + excluded.tokens, cost = usage_days.cost + excluded.cost",
-                    (row["tenant"], row["provider"], row["day"], actual.tokens, actual.cost or 0),
-                )
-
+        job = partial(settle_row, reservation=reservation, actual=actual)
         if lease is None:
             await self._database.run("settle", job)
             return

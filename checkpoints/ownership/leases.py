@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
+from planwright.checkpoints.budget_usage import settle_in_full
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.heartbeat import Heartbeat
@@ -207,10 +208,10 @@ def _assign(
 ) -> Lease:
     """Give a run to an owner, under the token after that of the row and the `last` one it may have had.
 
-    What the owner before it had reserved is free.
+    What the owner before it had reserved counts in full.
     """
     token = max(int(row["lease_token"]), last) + 1
-    connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (row["run_id"],))
+    settle_in_full(connection, row["run_id"])
     connection.execute(
         "UPDATE runs SET owner=?, lease_token=?, lease_until=? WHERE run_id=?",
         (owner, token, until, row["run_id"]),

@@ -76,12 +76,12 @@ async def test_who_takes_the_run_next_counts_on(
     await stores.budgets.settle(kept, Amount(tokens=50), lease)
     await stores.budgets.reserve(call("model", Amount(tokens=40)), limits, NOW, lease=lease)
     await stores.leases.release(lease)
-    again = await stores.leases.take(make_run(), 60)  # what was only reserved is free
+    again = await stores.leases.take(make_run(), 60)  # what was only reserved counts in full
     budgets = Budgets(stores.database)
-    assert (await budgets.spent_by(again, NOW)).tokens == 50
+    assert (await budgets.spent_by(again, NOW)).tokens == 90
     with pytest.raises(BudgetExceeded):
-        await budgets.reserve(call("model", Amount(tokens=51)), limits, NOW, lease=again)
-    await budgets.reserve(call("model", Amount(tokens=50)), limits, NOW, lease=again)
+        await budgets.reserve(call("model", Amount(tokens=11)), limits, NOW, lease=again)
+    await budgets.reserve(call("model", Amount(tokens=10)), limits, NOW, lease=again)
 
 
 async def test_a_reservation_that_a_provider_refuses_leaves_nothing_behind(

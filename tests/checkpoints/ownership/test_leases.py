@@ -268,9 +268,7 @@ async def test_a_release_that_the_store_did_not_take_is_made_when_it_is_back(
     assert (await stores.leases.take(make_run(), 60)).token == 2
 
 
-async def test_taking_a_run_gives_back_what_a_dead_owner_had_reserved(
-    stores: Stores, make_run: MakeRun
-) -> None:
+async def test_what_a_dead_owner_had_reserved_counts_in_full(stores: Stores, make_run: MakeRun) -> None:
     with holder(stores, make_run()):
         insert = (
             "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, calls, settled, expires_at, at)"
@@ -278,8 +276,9 @@ async def test_taking_a_run_gives_back_what_a_dead_owner_had_reserved(
         )
         stores.database.call("usage", lambda c: c.executemany(insert, [("held", 0), ("spent", 1)]))
     await stores.leases.take(make_run(), 60)
-    left = stores.database.call("read", lambda c: c.execute("SELECT id FROM usage").fetchall())
-    assert [name for (name,) in left] == ["spent"]
+    query = "SELECT id, tokens, settled FROM usage ORDER BY id"
+    left = stores.database.call("read", lambda c: [tuple(row) for row in c.execute(query)])
+    assert left == [("held", 5, 1), ("spent", 5, 1)]
 
 
 @pytest.mark.sqlite
