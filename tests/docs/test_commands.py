@@ -26,7 +26,7 @@ OTHERS = {
     ".venv/bin/python -m benchmarks.bench --short --repeat 3": "and this",
     "pip install '.[studio]'": "installed already",
     "pip install '.[web]'": "installed already",
-    "pip install 'planwright[postgres]'": "installed already",
+    "pip install '.[postgres]'": "installed already",
     "PLANWRIGHT_DB_PASSWORD=change-me docker compose up --build": "tests/test_compose.py reads it",
     "docker compose up --scale worker=4": "it does",
     "docker compose run --rm worker sessions ls": "it does",
