@@ -200,6 +200,7 @@ class Capability:
             if effect == "queryable" and self.lookup is None:
                 raise CapabilityRejected(f"{self.name} varies to queryable, and has no lookup", "declare one")
             narrower = replace(self, risk=risk, effect=effect)
+            vars(narrower)["digest"] = self.digest  # it is the same capability
             graver = narrower.graver_than(self.risk, self.effect)
         except PlanwrightError:
             raise

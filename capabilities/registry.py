@@ -242,7 +242,7 @@ def load_registry(
     capabilities: list[Capability] = []
     for name in BUILT_IN:
         capabilities += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
-    own_modules, prohibit = tuple(modules), tuple(prohibit)
+    built_in, own_modules, prohibit = len(capabilities), tuple(modules), tuple(prohibit)
     serve(workspace, own_modules)
     for name in own_modules:
         declared = _declared_in(_import(name, workspace))
@@ -252,7 +252,10 @@ def load_registry(
                 "decorate a function with @capability(…), or take it out of capabilities.modules",
             )
         capabilities += declared
-    registry = Registry([*capabilities, *more], prohibit, absent)
+    own = [*capabilities[built_in:], *more]
+    for capability in own:
+        _ = capability.digest  # of what was loaded, not of what its file says when it is looked at
+    registry = Registry([*capabilities[:built_in], *own], prohibit, absent)
     for entry in prohibit:
         server = entry.partition(".")[0]
         if not any(names(entry, name) for name in registry.left_out) and not any(

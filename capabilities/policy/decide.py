@@ -203,7 +203,8 @@ class _Call:
         capability, context = self._capability, self._context
         if capability.mode != "delegated" or context.delegations is None:
             return None
-        return context.delegations.covering(capability.name, capability.risk, context.tenant, context.now())
+        now, code = context.now(), capability.digest
+        return context.delegations.covering(capability.name, capability.risk, context.tenant, now, code)
 
     def _network(self) -> Ruling:
         unchecked = bool(self._unknown) and not self._capability.preflight

@@ -22,7 +22,7 @@ FILE_NAME = "allow.jsonl"
 class AllowRule(FileLine):
     """One rule; `run_id` and `thread_id` are where it was given, and bind the scopes run and session.
 
-    One for a chain holds for exactly that definition.
+    It holds for the capability as it was then, and for a chain of exactly that definition.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -48,6 +48,8 @@ class AllowRule(FileLine):
     """When it was given, in ISO 8601."""
     definition: str = ""
     """Hash of the chain that it allows, 64 hex digits; "" for what is no chain."""
+    code: str = ""
+    """Digest of the capability that it allows; "" in rules of older versions, which hold no more."""
 
     def covers(self, gate: Gate, card: Mapping[str, JsonValue]) -> bool:
         """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""
@@ -59,6 +61,7 @@ class AllowRule(FileLine):
             and where.get(self.scope, True)
             and card.get("capability") == self.capability
             and card.get("definition", "") == self.definition
+            and "" != _code_of(card) == self.code
             and isinstance(args, Mapping)
             and args.keys() == self.args.keys()
             and all(rule.fits(args[name]) for name, rule in self.args.items())
@@ -132,6 +135,12 @@ def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, numbe
             "thread_id": gate.thread_id,
             "given_by": gate.decided_by or "",
             "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
+            "code": _code_of(call),
             **({"definition": call["definition"]} if "definition" in call else {}),
         }
     )
+
+
+def _code_of(card: Mapping[str, JsonValue]) -> str:
+    """Read the digest of a capability off the pin that its card shows."""
+    return str(card.get("pin") or "").partition(".")[0]

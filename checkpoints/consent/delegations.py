@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -31,6 +31,16 @@ class Period:
     """First moment at which it covers none any more, in UTC."""
 
 
+@dataclass(frozen=True)
+class Reach:
+    """Which capabilities a delegation covers."""
+
+    names: Sequence[str]
+    """Names of capabilities, or patterns such as `payments.*`."""
+    codes: Mapping[str, str] = field(default_factory=dict)
+    """Digests of those that it covers when it is issued."""
+
+
 class Delegation(FileLine):
     """What one person delegates: to whom, how much of it, and until when."""
 
@@ -45,14 +55,21 @@ class Delegation(FileLine):
     issued_at: AwareDatetime = Field(description="When it was issued, in UTC.")
     expires_at: AwareDatetime = Field(description="From when on it covers nothing, in UTC.")
     reason: str = Field("", description="What it is for, in the words of who issued it.")
+    codes: dict[str, str] = Field(
+        default_factory=dict, description="Digests of the capabilities that it covered when it was issued."
+    )
 
-    def covers(self, name: str, risk: Risk, tenant: str, now: datetime) -> bool:
-        """Say whether it covers a call at a moment; before its issue, by a clock set back, it covers none."""
+    def covers(self, name: str, risk: Risk, tenant: str, now: datetime, code: str = "") -> bool:
+        """Say whether it covers a call at a moment; before its issue, by a clock set back, it covers none.
+
+        It covers no capability whose `code` is another than it was then.
+        """
         return (
             self.issued_at <= now < self.expires_at
             and tenant == self.tenant
             and at_least(self.max_risk, risk)
             and any(names(glob, name) for glob in self.capabilities)
+            and self.codes.get(name, code) == code
         )
 
     @property
@@ -78,18 +95,18 @@ class Delegations:
         """Read all of them. Raises SetupError, naming the line, for one that is none."""
         return self._file.read()
 
-    def covering(self, name: str, risk: Risk, tenant: str, now: datetime) -> Delegation | None:
+    def covering(
+        self, name: str, risk: Risk, tenant: str, now: datetime, code: str = ""
+    ) -> Delegation | None:
         """Find one that covers a call now; none while the file cannot be read."""
         try:
-            return next(
-                (delegation for delegation in self.read() if delegation.covers(name, risk, tenant, now)), None
-            )
+            return next((each for each in self.read() if each.covers(name, risk, tenant, now, code)), None)
         except SetupError:
             return None
 
     def issue(
         self,
-        capabilities: Sequence[str],
+        reach: Reach,
         max_risk: Risk,
         by: str,
         period: Period,
@@ -100,13 +117,14 @@ class Delegations:
         """Write a delegation down. Raises SetupError while the file holds a line that is none."""
         issued = Delegation(
             id=f"dlg_{uuid.uuid4().hex[:12]}",
-            capabilities=tuple(capabilities),
+            capabilities=tuple(reach.names),
             max_risk=max_risk,
             tenant=tenant,
             issued_by=by,
             issued_at=period.since,
             expires_at=period.until,
             reason=reason,
+            codes=dict(reach.codes),
         )
         self._file.append([issued])
         return issued

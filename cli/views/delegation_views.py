@@ -12,7 +12,7 @@ from pathlib import Path
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.registry import load_registry
-from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period
+from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
@@ -32,21 +32,24 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
         more, absent = servers.capabilities, servers.absent
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, absent)
     covered = {name: covered_by(name, registry) for name in names}
-    for name, reached in covered.items():
-        if not reached:
+    for name, capabilities in covered.items():
+        if not capabilities:
             raise SetupError(
                 f"{name} covers no capability of mode delegated",
                 "see the modes: planwright capabilities; what is destructive cannot be delegated",
             )
-    now = datetime.now(UTC)
-    until = now + timedelta(hours=terms.hours)
+    now, reached = datetime.now(UTC), sorted({name for each in covered.values() for name in each})
     issued = Delegations(settings.store_folder).issue(
-        names, terms.max_risk, login_name(), Period(now, until), tenant=terms.tenant, reason=terms.reason
+        Reach(names, {each.name: each.digest for each in registry if each.name in reached}),
+        terms.max_risk,
+        login_name(),
+        Period(now, now + timedelta(hours=terms.hours)),
+        tenant=terms.tenant,
+        reason=terms.reason,
     )
     if as_json:
         print(issued.model_dump_json(indent=2))
         return 0
-    reached = sorted({name for each in covered.values() for name in each})
     print(
         f"{issued.id}: {', '.join(reached)}, risk up to {terms.max_risk}, until {_minute(issued.expires_at)}"
     )

@@ -14,7 +14,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.policy.file import default_policy, read_policy
-from planwright.checkpoints.consent.delegations import Delegations, Period
+from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.risk import Risk
 
 MakeWorld = Callable[..., CallContext]
@@ -37,7 +37,7 @@ def judged(
     """Judge a call after somebody has delegated `pay.*` up to High."""
     context, kept = make_world(), Delegations(folder)
     now = context.now()
-    kept.issue(["pay.*"], "High", "ada", Period(now, now + timedelta(hours=1)), tenant=context.tenant)
+    kept.issue(Reach(["pay.*"]), "High", "ada", Period(now, now + timedelta(hours=1)), tenant=context.tenant)
     rules = read_policy(policy, Path("policy.toml")) if policy else default_policy()
     risk = more.pop("estimated", None)
     world = CallContext(**{**vars(context), "policy": rules, "delegations": kept, **more})

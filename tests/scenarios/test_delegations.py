@@ -13,7 +13,7 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.delegations import Delegations, Period
+from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -54,7 +54,7 @@ class Desk:
         """Delegate for so many hours; for less than none it has expired."""
         start = datetime.now(UTC) - timedelta(days=1)
         until = datetime.now(UTC) + timedelta(hours=hours)
-        return self.kept.issue(names or ("pay.*",), "High", "ada", Period(start, until)).id
+        return self.kept.issue(Reach(names or ("pay.*",)), "High", "ada", Period(start, until)).id
 
     def ask(self, *replies: Any, planning: str = "auto", modes: Any = None) -> dict[str, Any]:
         """Send one request, and return what came out of it."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.approval_scope import ApprovalScope
 from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.errors import GateError, SetupError
@@ -216,3 +220,29 @@ def test_a_crash_between_approval_and_rule_loses_no_rule(scene: Scene) -> None:
     assert rules(scene) == []
     assert scene.recover(agent)["answer"] == "one"
     assert len(rules(scene)) == 1
+
+
+def test_a_rule_holds_for_the_capability_as_it_was(scene: Scene) -> None:
+    sent: list[str] = []
+
+    def shop(text: str) -> Capability:
+        @capability("shop.send", mode="local_write", effect="idempotent", risk="High", trusted_result=True)
+        def send(name: str) -> str:
+            """Send something."""
+            sent.append(name)
+            return name
+
+        return replace(send, description=text)
+
+    def ask(text: str) -> dict[str, Any]:
+        call = scene.calls(("shop__send", {"name": "a"}))
+        scene.thread = str(uuid.uuid4())
+        agent = sender(scene, call, "done", capabilities=[shop(text)])
+        output = scene.ask(agent, "Send it to the shop")
+        return approve(scene, agent, "always") if scene.waiting(agent) and not sent else output
+
+    ask("Send something.")
+    assert len(rules(scene)) == 1
+    assert "__interrupt__" not in ask("Send something.")
+    assert "__interrupt__" in ask("Send it to everybody.")
+    assert sent == ["a", "a"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period
+from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk
 
@@ -17,7 +17,7 @@ LATER = NOW + timedelta(hours=2)
 
 def issued(folder: Path, *names: str, max_risk: Risk = "High") -> Delegation:
     return Delegations(folder).issue(
-        names or ("pay.*",), max_risk, "ada@desk", Period(NOW, LATER), reason="invoices"
+        Reach(names or ("pay.*",)), max_risk, "ada@desk", Period(NOW, LATER), reason="invoices"
     )
 
 
@@ -69,4 +69,11 @@ def test_a_line_that_is_none_delegates_nothing(tmp_path: Path, line: str) -> Non
 
 def test_times_without_a_zone_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="timezone"):
-        Delegations(tmp_path).issue(["pay.*"], "High", "ada", Period(NOW.replace(tzinfo=None), LATER))
+        Delegations(tmp_path).issue(Reach(["pay.*"]), "High", "ada", Period(NOW.replace(tzinfo=None), LATER))
+
+
+@pytest.mark.parametrize(("code", "covered"), [("1" * 16, True), ("2" * 16, False), ("", False)])
+def test_a_capability_that_changed_since_is_not_covered(tmp_path: Path, code: str, covered: bool) -> None:
+    reach = Reach(["pay.*"], {"pay.refund": "1" * 16})
+    one = Delegations(tmp_path).issue(reach, "High", "ada", Period(NOW, LATER))
+    assert (Delegations(tmp_path).covering("pay.refund", "High", "default", NOW, code) == one) is covered

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.consent.delegations import Delegations, Period
+from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.errors import SetupError, StoreFailed
 
 NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
 
 
 def issue(folder: Path, name: str) -> str:
-    return Delegations(folder).issue([name], "High", "ada", Period(NOW, NOW + timedelta(hours=1))).id
+    return Delegations(folder).issue(Reach([name]), "High", "ada", Period(NOW, NOW + timedelta(hours=1))).id
 
 
 def change(folder: Path, ids: list[str], number: int) -> None:
