@@ -36,6 +36,7 @@ _SECRET = re.compile(
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
 _SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3})\.")  # J. Dr. Prof.
+_PATH = re.compile(r"[/\\]|\w\.\w+$")
 _EXACT = re.compile(r"[\d@/\\]")
 
 
@@ -62,9 +63,15 @@ def speaks_of_user(request: str) -> bool:
 
 
 def holds(text: str, part: str) -> bool:
-    """Say whether a text has a part in it word for word, whatever case and spacing."""
-    sought = _plain(part)
-    return bool(sought) and re.search(rf"(?<!\w){re.escape(sought)}(?!\w)", _plain(text)) is not None
+    """Say whether a text has a part in it word for word, whatever spacing; the case of a path counts.
+
+    A piece of a number, an address or a path is none of its words: not `1` of `1.500`, nor `1500` of `-1500`,
+    `kim@a.example` of `max.kim@a.example.org` or `plan.md` of `old/plan.md`.
+    """
+    is_path = "@" not in part and _PATH.search(part) is not None
+    sought, within = (_spaced(part), _spaced(text)) if is_path else (_plain(part), _plain(text))
+    whole = rf"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#]){re.escape(sought)}(?!\w)(?![-+./\\@:_,]\w)"
+    return bool(sought) and re.search(whole, within) is not None
 
 
 def says(request: str, text: str) -> bool:
@@ -105,4 +112,8 @@ def _shortened(word: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).casefold().rstrip(".!,;: ")
+    return _spaced(text).casefold()
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split()).rstrip(".!,;: ")

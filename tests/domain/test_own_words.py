@@ -173,3 +173,30 @@ def test_a_word_that_only_begins_like_a_secret_is_kept() -> None:
 def test_numbers_dates_and_addresses_are_exact() -> None:
     text = "Pay 1,200 EUR by 2026-12-01 to ann@example.com (see https://a.example/x)."
     assert exact_words(text) == ["1,200", "2026-12-01", "ann@example.com", "https://a.example/x"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "part", "is_whole"),
+    [
+        ("set budget of kim to 1.500", "1", False),
+        ("set budget of kim to 1.500", "1.500", True),
+        ("set budget of kim to 1,500", "500", False),
+        ("change it by -1500", "1500", False),
+        ("change it by -1500.", "-1500", True),
+        ("ship to max@acme.example.org", "max@acme.example", False),
+        ("ship to Max.Kim@acme.example.", "max.kim@acme.example", True),
+        ("ship to max.kim@acme.example", "kim@acme.example", False),
+        ("post to https://api.acme.example.evil.org/hook", "api.acme.example", False),
+        ("mark archive/old/plan.md", "plan.md", False),
+        ("mark archive/old/plan.md", "archive", False),
+        ("mark archive/old/plan.md", "archive/old/plan.md", True),
+        ("mark Plan.md", "PLAN.MD", False),
+        ("mark 'Plan.md', please", "Plan.md", True),
+        ("Tell Kim: see you at 10", "see you at 10", True),
+        ("book kim's room", "kim", True),
+    ],
+)
+def test_a_piece_of_a_number_an_address_or_a_path_is_no_word(
+    request_: str, part: str, is_whole: bool
+) -> None:
+    assert holds(request_, part) is is_whole
