@@ -1,43 +1,63 @@
-"""Letters in addresses and hosts that look like others: a card says which they are."""
+"""Letters that look like others, in addresses, hosts and names: a card says which they are."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
 from planwright.domain.references import strings
 
-MOST, LONGEST = 10, 80
-_ADDRESS = re.compile(r"[^\s<>()\[\]{}\"',;]*[@./:][^\s<>()\[\]{}\"',;]*")
+MOST, AROUND = 10, 40
+_ADDRESS = re.compile(r"[^\s<>()\[\]{}\"',;]*[@./:\u2044\u2024\uff0e\uff20][^\s<>()\[\]{}\"',;]*")
 _LABEL = re.compile(r"\bxn--[a-z0-9-]+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_LATIN = re.compile(r"[A-Za-z]")
+# Letters of other scripts that are drawn as Latin ones (unicode.org/reports/tr39, confusables).
+_ALIKE = frozenset("аеорсухіјѕԁӏһԛԝАВЕКМНОРСТУХІЈЅҮορνικυαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 
 
 def lookalikes(args: dict[str, JsonValue]) -> list[str]:
-    """Name letters outside of ASCII in what reads like an address, a host or a path, and hosts in punycode.
+    """Name what is outside of ASCII in what reads like an address, a host or a path, and hosts in punycode.
 
-    At most ten lines, e.g. `kim@аcme.example: "а" is CYRILLIC SMALL LETTER A`.
+    Elsewhere name letters that pass for Latin ones beside such. Other scripts come before accents, at most
+    ten lines and how many more, e.g. `kim@аcme.example: "а" is CYRILLIC SMALL LETTER A`.
     """
-    marks: dict[str, None] = {}
-    for text in strings(args):
-        for mark in _marks(text):
-            marks[mark] = None
-            if len(marks) == MOST:
-                return list(marks)
-    return list(marks)
+    marks = dict.fromkeys(mark for text in strings(args) for mark in _marks(text))
+    gravest_first = sorted(marks, key=lambda mark: " is LATIN " in mark)
+    more = len(gravest_first) - MOST
+    return [*gravest_first[:MOST], *([f"and {more} more"] if more > 0 else [])]
 
 
 def _marks(text: str) -> Iterator[str]:
     if text.isascii() and "xn--" not in text.lower():
         return
     for match in _ADDRESS.finditer(text):
-        word = match[0][:LONGEST]
-        for letter in dict.fromkeys(c for c in word if not c.isascii() and c.isalpha()):
-            yield f'{word}: "{letter}" is {unicodedata.name(letter, "a letter without a name")}'
+        word = match[0]
+        yield from _letters(word, dict.fromkeys(c for c in word if not c.isascii()))
         for label in _LABEL.findall(word):
-            yield f"{word}: {label} is {_decoded(label)}"
+            yield f"{_around(word, label)}: {label} is {_decoded(label)}"
+    if _LATIN.search(text) is None:
+        return
+    for match in _WORD.finditer(_ADDRESS.sub(" ", text)):
+        alike = dict.fromkeys(c for c in match[0] if c in _ALIKE)
+        if alike and all(c in _ALIKE or c.isascii() for c in match[0]):
+            yield from _letters(match[0], alike)
+
+
+def _letters(word: str, letters: Iterable[str]) -> Iterator[str]:
+    for letter in letters:
+        name = unicodedata.name(letter, "a letter without a name")
+        yield f'{_around(word, letter)}: "{letter}" is {name}'
+
+
+def _around(word: str, part: str) -> str:
+    """Cut a long word down to what stands around a part of it."""
+    start = word.index(part)
+    first, last = max(0, start - AROUND), start + len(part) + AROUND
+    return "…" * (first > 0) + word[first:last] + "…" * (last < len(word))
 
 
 def _decoded(label: str) -> str:

@@ -17,11 +17,25 @@ from planwright.approvals.lookalikes import MOST, lookalikes
         ("Grüße aus Köln", []),
         ("notes/plаn.md", ['notes/plаn.md: "а" is CYRILLIC SMALL LETTER A']),
         ("xn--\x00.example", []),
+        ("kim\uff11@acme.example", ['kim\uff11@acme.example: "\uff11" is FULLWIDTH DIGIT ONE']),
+        ("acme\u2024example", ['acme\u2024example: "\u2024" is ONE DOT LEADER']),
+        ("Pay \u0415\u0430\u0441\u0435", 4),
+        ("p\u0430y Kim", ['p\u0430y: "\u0430" is CYRILLIC SMALL LETTER A']),
+        ("\u041f\u0440\u0438\u0432\u0435\u0442 Kim", []),
+        (f"{'a' * 64}@mail.bank-office.\u0430cme.example", 1),
     ],
 )
-def test_a_letter_in_an_address_is_named_where_it_is_no_plain_one(text: str, marks: list[str]) -> None:
-    assert lookalikes({"to": [text]}) == marks
+def test_a_letter_is_named_where_it_is_no_plain_one(text: str, marks: list[str] | int) -> None:
+    lines = lookalikes({"to": [text]})
+    assert (len(lines) if isinstance(marks, int) else lines) == marks
+    assert all(len(line) < 160 for line in lines)
 
 
 def test_no_more_is_listed_than_can_be_read() -> None:
-    assert len(lookalikes({"to": [f"{chr(1072 + n)}@a.example" for n in range(30)]})) == MOST
+    lines = lookalikes({"to": [f"{chr(1072 + n)}@a.example" for n in range(30)]})
+    assert (len(lines), lines[-1]) == (MOST + 1, "and 20 more")
+
+
+def test_another_script_comes_before_accents() -> None:
+    names = [f"a{letter}@x.example" for letter in "àáâãäåæçèéêë"]
+    assert "CYRILLIC" in lookalikes({"to": [*names, "kim@\u0430cme.example"]})[0]
