@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
+from planwright.domain.errors import SetupError
 from planwright.domain.run_context import read_context
 from planwright.graph.checks import profile_of
 from planwright.graph.door import Door
@@ -36,6 +37,9 @@ async def enqueue(door: Door, request: str, thread_id: str, options: EnqueueOpti
     run = door.arrivals.new_run(entry, thread_id, context, "queued")
     profile = profile_of(run, True, settings)
     versions = await door.versions.change(run, profile, context.snapshot)
-    term = Term(options.get("ttl_s") or settings.sessions.ttl_s, options.get("schedule"))
+    ttl_s = options.get("ttl_s") or settings.sessions.ttl_s
+    if ttl_s <= 0:
+        raise SetupError(f"a session cannot expire {ttl_s:g} s from now", "give ttl_s in seconds, above 0")
+    term = Term(ttl_s, options.get("schedule"))
     own = sorted(door.parts.own)
     await door.stores.queue.add(run, term, own, dict(versions.now), settings.queue.capacity)

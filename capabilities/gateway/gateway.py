@@ -263,8 +263,8 @@ class Gateway:
     async def _recorded(self, call: EffectCall, attempts: CallAttempts, site: CallSite) -> JsonValue:
         """Run an effect between its intent and its record, or answer from the record."""
         ledger, late_calls, now = self._stores.ledger, self._stores.late_calls, self.call_context.now
-        known = late_calls.marked(call, await ledger.intend(call, now(), site.profile.limits))
-        if not known.fresh and (answer := from_record(call, known)) is not None:
+        known = await ledger.intend(call, now(), site.profile.limits)
+        if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
             return answer[0]
         try:
             result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from math import inf
 from typing import Literal, get_args
 
 from planwright.checkpoints.database import Database
@@ -13,12 +14,23 @@ from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.runs import Run, move, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
 from planwright.checkpoints.sessions.session import COLUMNS, Session, open_run, session_of
-from planwright.domain.errors import RunError
+from planwright.domain.errors import RunError, SetupError
 from planwright.domain.hashing import json_text
 
 Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s"]
 """What of a session can be extended: a limit of its run, or the time after which it expires."""
 UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+def _check_amounts(amounts: Mapping[Unit, float]) -> None:
+    known = ", ".join(UNITS)
+    if unknown := [unit for unit in amounts if unit not in UNITS]:
+        raise SetupError(f"there is nothing to extend called {unknown[0]!r}", f"one of: {known}")
+    for unit, amount in amounts.items():
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount < inf:
+            raise SetupError(f"{unit}: {amount!r} is no amount to give more of", "give a number above 0")
+    if not amounts:
+        raise SetupError("nothing is said to be given", f"say what and how much: {known}")
 
 
 class Sessions:
@@ -91,9 +103,10 @@ class Sessions:
     async def extend(self, which: str, amounts: Mapping[Unit, float], by: str, at: datetime) -> Run:
         """Give a run more of what it is limited in; `ttl_s` moves the time at which a session expires.
 
-        Whoever works on it sees it within a second. Raises RunError for a run that has ended, and for more
-        time of a run that is no session.
+        Whoever works on it sees it within a second. Raises SetupError for what is no amount of a unit, and
+        RunError for a run that has ended, and for more time of a run that is no session.
         """
+        _check_amounts(amounts)
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)

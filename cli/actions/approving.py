@@ -15,7 +15,7 @@ from planwright.approvals.bulk import BulkApprovals, BulkOptions
 from planwright.approvals.bulk_outcomes import GateOutcome
 from planwright.approvals.pending import PendingApprovals, PendingGate
 from planwright.cli.session.asking import forget_typed_ahead, who
-from planwright.cli.session.drive import EXIT
+from planwright.cli.session.ending import EXIT
 from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views

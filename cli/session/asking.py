@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from langgraph.types import Command
+from langgraph.types import Command, Interrupt
 
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
@@ -119,6 +119,14 @@ def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
     """Say why an answer was not taken, and what to do."""
     terminal.screen.print(views.label("refused", error.cause, "red"))
     terminal.screen.print(views.label("next", error.next_step))
+
+
+def say_interrupted(where: str, waiting: Sequence[Interrupt], terminal: Terminal) -> None:
+    """Say how to go on with a run, and until when the first of its open gates waits."""
+    ends = sorted(str(each.value["expires_at"]) for each in waiting if "expires_at" in each.value)
+    until = f", and it waits until {ends[0][:16].replace('T', ' ')} UTC" if ends else ""
+    line = f"\ninterrupted; nothing is lost{until}: planwright resume {where}"
+    terminal.screen.print(line, soft_wrap=True)
 
 
 def say_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunWatch) -> None:

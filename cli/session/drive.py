@@ -16,49 +16,30 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt
 
 from planwright.checkpoints.stores import open_stores
-from planwright.cli.session.asking import Approver, asker, edited_gate, say_how_to_answer, say_refused, who
-from planwright.cli.session.closing_line import closing_line
+from planwright.cli.session.asking import (
+    Approver,
+    asker,
+    edited_gate,
+    say_interrupted,
+    say_refused,
+    who,
+)
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.session.event_lines import left_in_doubt
+from planwright.cli.session.ending import EXIT, finish, print_report
 from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
-from planwright.cli.views.memory_views import invitation, proposals
-from planwright.cli.views.printable import chop
 from planwright.cli.views.run_list import questions
-from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events, report
+from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, PartsElsewhere, SetupError
-from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
 from planwright.graph.control import Control
 from planwright.models.providers.router import Router
-from planwright.presentation.rows import Card, JsonObject, RunRow
+from planwright.presentation.rows import JsonObject
 from planwright.settings.settings import Settings
-
-EXIT: dict[RunStatus, int] = {
-    "completed": 0,
-    "planned": 0,
-    "completed_with_skips": 0,
-    "failed": 1,
-    "queued": 3,
-    "running": 1,
-    "paused": 2,
-    "waiting": 3,
-    "needs_input": 3,
-    "rejected": 4,
-    "expired": 4,
-    "escalated": 5,
-    "budget_exceeded": 6,
-    "refused": 7,
-    "cancelled": 8,
-    "timeout": 124,
-}
-
-
-COLOURS = {0: "green", 3: "yellow"}
 
 
 def start(
@@ -96,6 +77,8 @@ def answer_gate(
 def reply(which: str | None, words: str, workspace: Path, terminal: Terminal) -> int:
     """Respond at a gate, or answer the question a run has ended with: the next run of its thread."""
     settings = load_logged(workspace)
+    if which is None and (open_gates(settings, words) or questions(settings, words)):
+        raise GateError("the answer is missing", f'say it: planwright respond {words} "…"')
     gates, asking = open_gates(settings, which), questions(settings, which)
     if not asking:
         return answer_gate(which, {"type": "respond", "message": words}, workspace, terminal)
@@ -185,6 +168,7 @@ def follow(
         terminal.screen.print(views.label("mcp", line, "yellow"))
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
     edited, answered = edited_gate(entry), False
+    waiting: Sequence[Interrupt] = ()
     try:
         while True:
             try:
@@ -209,9 +193,7 @@ def follow(
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
         where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
-        terminal.screen.print(
-            f"\ninterrupted; nothing is lost: planwright resume {thread}{where}", soft_wrap=True
-        )
+        say_interrupted(f"{thread}{where}", waiting, terminal)
         return 130
     finally:
         agent.close()
@@ -237,62 +219,3 @@ def left_to_another(error: PartsElsewhere, settings: Settings, thread: str, term
         raise error
     print_report(settings, find_run(settings, thread)["run_id"])
     return error.exit_code
-
-
-def print_report(settings: Settings, run_id: str) -> None:
-    """Print all that is recorded of a run, as JSON."""
-    print(json.dumps(report(settings, run_id), ensure_ascii=False, indent=2))
-
-
-def finish(
-    settings: Settings,
-    run: RunRow,
-    waiting: list[Card],
-    terminal: Terminal,
-    watch: RunWatch,
-    undoable: int,
-) -> int:
-    """Print the answer on stdout and, on stderr, where to look again. Returns the exit code.
-
-    A run that did not do all of what it was for may be undone, as far as that is declared.
-    """
-    status: RunStatus = run["status"]
-    where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
-    if terminal.as_json:
-        print_report(settings, run["run_id"])
-    elif waiting:
-        for gate in waiting:
-            say_how_to_answer(gate, where, terminal, watch)
-    else:
-        sys.stdout.write(_wrapped(views.safe(run["answer"] or "")) + "\n")
-        sys.stdout.flush()
-        _close(settings, run, where, terminal, watch)
-        if status == "needs_input":
-            terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
-        if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
-            terminal.screen.print(views.label("memory", invitation(proposed, where)))
-        if EXIT[status] and (decide := left_in_doubt(report(settings, run["run_id"]), where)):
-            terminal.screen.print(views.label("decide", decide))
-        if EXIT[status] and undoable:
-            again = f"planwright undo {run['run_id']}{where}"
-            terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
-    return EXIT[status]
-
-
-def _wrapped(answer: str) -> str:
-    """Break the lines of an answer between words, where a person reads it; a pipe gets them as they are."""
-    if not sys.stdout.isatty():
-        return answer
-    width = views.console().width
-    return "\n".join(row for line in answer.split("\n") for row in chop(line, width))
-
-
-def _close(settings: Settings, run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:
-    """Say on one line how a run ended, where to look again, and what its models used."""
-    status = run["status"]
-    if terminal.talking and status == "completed":
-        return
-    text = closing_line(settings, run, watch.view, where, terminal)
-    terminal.screen.print(views.label("status", text, COLOURS.get(EXIT[status], "red")))
-    if terminal.verbose:
-        terminal.screen.print(views.label("", f"planwright events {run['thread_id']}{where}"))

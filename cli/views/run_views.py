@@ -154,7 +154,10 @@ def find_gate(settings: Settings, which: str | None) -> GateRow:
         problem = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
         raise GateError(problem, "see what waits: planwright ls --waiting")
     ids, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
-    raise GateError(f"{count:,} gates are open: {ids}", "name one: planwright approve GATE")
+    more = ", …" if count > len(rows) else ""
+    raise GateError(
+        f"{count:,} gates are open: {ids}{more}", "name the one you mean; see all: planwright ls --waiting"
+    )
 
 
 def open_gates(settings: Settings, which: str | None) -> list[GateRow]:

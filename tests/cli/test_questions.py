@@ -92,3 +92,10 @@ def test_an_old_question_holds_nothing_up_and_can_still_be_answered(desk: Desk, 
     assert desk.run("ls", "--waiting", "--json").json["runs"] == []
     assert desk.run("respond", "What time is it?").code == 2
     assert desk.run("respond", thread_of(desk), "What time is it?").code == 0
+
+
+@pytest.mark.parametrize("which", ["thread", "last"])
+def test_a_name_alone_is_no_answer(desk: Desk, question: Outcome, which: str) -> None:
+    name = thread_of(desk) if which == "thread" else which
+    assert "the answer is missing" in refusal(desk.run("respond", name))
+    assert desk.rows("SELECT count(*) FROM runs") == [(1,)]

@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from planwright.cli.session.drive import EXIT
+from planwright.cli.session.ending import EXIT
 from planwright.domain.results import RunStatus
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk

@@ -6,6 +6,7 @@ import io
 import json
 from contextlib import closing
 from dataclasses import asdict
+from datetime import date
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +24,11 @@ SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "la
 
 def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_json: bool) -> int:
     """Print what past runs say, by group, and draw it into a file where one is named."""
+    try:
+        if since:
+            date.fromisoformat(since)
+    except ValueError as error:
+        raise SetupError(f"{since!r} is no day", "write it as 2026-11-01") from error
     with closing(open_records_file(load(workspace))) as connection:
         groups = counts_by(connection, by, since)
     if plot is not None:
