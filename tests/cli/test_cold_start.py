@@ -147,3 +147,24 @@ def test_looking_at_records_loads_little(desk: Desk, waiting: Waiting, command: 
     loaded = set(done.stdout.rpartition("loaded ")[2].split())
     assert "rich" in loaded
     assert loaded & HEAVY == set()
+
+
+@pytest.mark.parametrize("command", ["studio", "web"])
+def test_a_command_says_which_extra_it_lacks(tmp_path: Path, command: str) -> None:
+    code = f"""
+import sys
+sys.modules["starlette"] = None
+sys.argv = ["planwright", {command!r}, "--no-browser"]
+from planwright.cli.main import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert f"pip install '.[{command}]'" in done.stderr
+    assert "Traceback" not in done.stderr
