@@ -15,6 +15,9 @@ from planwright.domain.errors import CapabilityForbidden, SetupError
 from planwright.security.jail import folded_parts
 from planwright.settings.settings import Settings, child_environment
 
+CASES_FOLDER = "evals"
+"""Folder of a workspace with the cases that `planwright eval run` plays."""
+
 
 @dataclass(frozen=True)
 class Reserved:
@@ -37,6 +40,7 @@ def reserved_paths(settings: Settings) -> Iterator[Reserved]:
 
     The workspace itself is left out: where it is the calendar, it is the type of a file that counts.
     """
+    yield Reserved((CASES_FOLDER,), "planwright eval run")
     for name, path in _files_in(settings, ""):
         yield from _at(settings.workspace, path, f"the setting {name}")
     try:

@@ -14,6 +14,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
+from planwright.capabilities.reserved_paths import CASES_FOLDER
 from planwright.checkpoints.private_files import write_private
 from planwright.domain.errors import RunError, SetupError
 from planwright.domain.hashing import canonical_json
@@ -22,7 +23,6 @@ from planwright.domain.references import spell_references, step_references
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
 
-FOLDER = "evals"
 Outcome = Literal["same", "other arguments", "other plan", "asks less", "no plan"]
 _APPROVED = """SELECT p.plan, p.checked FROM plans p JOIN gates g ON g.gate_id = p.gate_id
     WHERE p.run_id = ? AND p.kind = 'plan' AND g.status = 'approved' ORDER BY p.rowid DESC LIMIT 1"""
@@ -77,7 +77,7 @@ def case_of(connection: sqlite3.Connection, run_id: str) -> Case:
 
 def save_case(workspace: Path, name: str, case: Case) -> Path:
     """Write a case into the folder of the workspace. Raises SetupError for a name that is taken."""
-    path = workspace / FOLDER / f"{name}.json"
+    path = workspace / CASES_FOLDER / f"{name}.json"
     if path.exists():
         raise SetupError(f"there is a case {name} already", f"name it otherwise, or delete {path}")
     path.parent.mkdir(exist_ok=True)
@@ -87,7 +87,7 @@ def save_case(workspace: Path, name: str, case: Case) -> Path:
 
 def load_cases(workspace: Path, names: Sequence[str] = ()) -> dict[str, Case]:
     """Read the cases of a workspace by name; all where none is named. Raises SetupError for a wrong one."""
-    paths = {path.stem: path for path in sorted((workspace / FOLDER).glob("*.json"))}
+    paths = {path.stem: path for path in sorted((workspace / CASES_FOLDER).glob("*.json"))}
     if unknown := [name for name in names if name not in paths]:
         raise SetupError(f"there is no case {unknown[0]}", f"there are: {', '.join(paths) or 'none'}")
     cases = {}

@@ -250,3 +250,9 @@ def test_a_name_is_checked_without_what_stands_there(demo: CallContext, tmp_path
     check_name("notes/x.md", demo)
     with pytest.raises(CapabilityForbidden):
         check_name("notes/x.sh", demo)
+
+
+@pytest.mark.parametrize("path", ["evals/ship.json", "EVALS/deep/x.md"])
+def test_a_case_that_runs_are_measured_by_is_not_written(demo: CallContext, path: str) -> None:
+    with pytest.raises(CapabilityForbidden, match="planwright eval run names it"):
+        check_document(path, demo)
