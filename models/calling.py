@@ -30,7 +30,7 @@ from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
 from planwright.models.providers.common_form import REASONING, without_reasoning
-from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
+from planwright.models.providers.pricing import price, tokens_of, used_in_vain, worst_price
 from planwright.models.providers.router import Router
 from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamWatch
@@ -202,11 +202,7 @@ class Models:
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         usage = reply.usage_metadata
-        spent = (
-            (usage["input_tokens"], usage["output_tokens"])
-            if usage
-            else (estimate, estimated_reply_tokens(reply))
-        )
+        spent = tokens_of(reply, estimate)
         cost = price(route, *spent, prices)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round(invocation.seconds() - started, 3)

@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -119,10 +120,16 @@ async def _in_thread(
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
-    cause = f"{type(error).__name__}: {error}"
+    cause = f"{type(error).__name__}: {_words_of(error)}"
     if capability.effect in UNCERTAIN:
         return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=CapabilityRejected)
     return BrokeOff(f"{capability.name} failed: {cause}")
+
+
+def _words_of(error: BaseException) -> str:
+    """Spell what a user's error says, even where it fails to: it has to be written down."""
+    line = "".join(traceback.format_exception_only(error)).strip()
+    return line.partition(": ")[2].encode("utf-8", "replace").decode()
 
 
 def _useless(capability: Capability, problem: str) -> CapabilityError:

@@ -41,6 +41,14 @@ def price(
     return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
 
 
+def tokens_of(reply: AIMessage, estimate: int) -> tuple[int, int]:
+    """Read the tokens sent and returned off a reply; what is not said, or cannot be, is estimated."""
+    usage = reply.usage_metadata
+    if usage and min(usage["input_tokens"], usage["output_tokens"]) >= 0:
+        return usage["input_tokens"], usage["output_tokens"]
+    return estimate, estimated_reply_tokens(reply)
+
+
 def estimated_reply_tokens(reply: AIMessage) -> int:
     """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
 

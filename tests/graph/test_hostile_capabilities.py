@@ -41,8 +41,23 @@ def cancel() -> None:
     raise asyncio.CancelledError
 
 
+class WordlessError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no words")
+
+
+def wordless() -> None:
+    raise WordlessError
+
+
+def half_worded() -> None:
+    raise RuntimeError(HALF_A_PAIR)
+
+
 DEEDS: dict[str, Callable[[], Any]] = {
     "raises": lambda: 1 / 0,
+    "raises what has no words": wordless,
+    "raises what cannot be written": half_worded,
     "exits": leave,
     "cancels": cancel,
     "interrupts": lambda: interrupt("a question of its own"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages.ai import UsageMetadata
 from pydantic import ValidationError
 
 from planwright.checkpoints.budget_usage import Amount
@@ -18,7 +19,13 @@ from planwright.domain.errors import (
     ModelUnavailable,
 )
 from planwright.models.json_reply import read_json
-from planwright.models.providers.pricing import estimated_reply_tokens, price, used_in_vain, worst_price
+from planwright.models.providers.pricing import (
+    estimated_reply_tokens,
+    price,
+    tokens_of,
+    used_in_vain,
+    worst_price,
+)
 from planwright.models.providers.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.provider_budget import PriceSettings
@@ -170,6 +177,14 @@ def test_a_failed_call_counts_where_its_provider_may_have_worked(error: ModelErr
 )
 def test_a_reply_without_a_count_is_counted_by_its_length(reply: AIMessage, tokens: int) -> None:
     assert estimated_reply_tokens(reply) == tokens
+
+
+@pytest.mark.parametrize(
+    ("sent", "returned", "tokens"), [(7, 5, (7, 5)), (-7, 5, (100, 3)), (7, -5, (100, 3)), (0, 0, (0, 0))]
+)
+def test_a_count_that_cannot_be_is_estimated(sent: int, returned: int, tokens: tuple[int, int]) -> None:
+    usage = UsageMetadata(input_tokens=sent, output_tokens=returned, total_tokens=sent + returned)
+    assert tokens_of(AIMessage("four char", usage_metadata=usage), 100) == tokens
 
 
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:
