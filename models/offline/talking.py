@@ -109,7 +109,7 @@ ABILITIES = (
 
 
 def suggestions(request: str, capabilities: Collection[str]) -> tuple[str, ...]:
-    """Pick three requests that would work here, those about what the request speaks of first."""
+    """Pick three requests of a kind that is known, those about what the request speaks of first."""
     at_hand = [domain for domain, names in _NEEDS.items() if all(name in capabilities for name in names)]
     spoken_of = [
         domain for domain in at_hand if re.search(rf"\b(?:{_DOMAIN_OF[domain]})\b", request, re.IGNORECASE)

@@ -52,7 +52,7 @@ class PlanProposal:
     cannot: str = ""
     """Why there is no plan, in words; "" where there is one."""
     instead: tuple[str, ...] = ()
-    """Requests that would work, where there is no plan."""
+    """Requests of a kind that is understood, where there is no plan."""
     repaired: bool = False
     """Whether it was written otherwise than a plan is spelled."""
     read_as: tuple[str, ...] = ()
@@ -278,7 +278,7 @@ def _refusal(state: AgentState, proposal: PlanProposal, registry: Registry) -> A
         requests = "\n".join(f"  {request}" for request in proposal.instead)
         return {
             "status": "failed",
-            "answer": f"I cannot do that: {reason}.\nThese would work here:\n{requests}",
+            "answer": f"I cannot do that: {reason}.\nI understand requests like these:\n{requests}",
         }
     able = ", ".join(capability.name for capability in registry if capability.name not in NOT_TASKS)
     return {"status": "failed", "answer": f"I cannot do that: {reason}.\nWhat I can do: {able}."}

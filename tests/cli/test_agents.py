@@ -58,7 +58,10 @@ def test_a_run_as_an_agent_cannot_do_what_the_agent_may_not(staffed: Desk) -> No
     done = staffed.run("run", "Save hello to note.md", "--agent", "reader")
     assert done.code == 1
     assert "I cannot do that" in done.stdout
-    assert "it needs files.write, which is not available here.\nThese would work here:\n  " in done.stdout
+    assert (
+        "it needs files.write, which is not available here.\nI understand requests like these:\n  "
+        in done.stdout
+    )
     assert "ticket" not in done.stdout
     assert "agent      reader" in done.stderr
     assert not (staffed.folder / "note.md").exists()

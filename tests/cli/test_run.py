@@ -33,7 +33,7 @@ def test_what_cannot_be_done_is_answered_with_what_can(desk: Desk) -> None:
     done = desk.run("run", "What's the weather?")
     assert done.code == 1
     assert "I cannot do that" in done.stdout
-    _, *requests = done.stdout.partition("These would work here:\n")[2].splitlines()
+    _, *requests = done.stdout.partition("I understand requests like these:\n")[2].splitlines()
     for request in requests:
         assert desk.run("plan", request.strip()).code == 0
 

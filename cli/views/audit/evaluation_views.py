@@ -19,6 +19,7 @@ from planwright.replay.evaluation import By, RunCounts, counts_by
 from planwright.settings.settings import load
 
 BAR, WIDE = 10, 180  # characters of a full bar, and of a drawing
+WIDE_ENOUGH = 150  # cells that the table needs
 SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "lane_success", "replan")
 
 
@@ -37,8 +38,24 @@ def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_j
         rows = [{by: name, **asdict(counts), **counts.rates()} for name, counts in groups.items()]
         print(json.dumps({"by": by, "since": since, "rows": rows}, indent=2))
         return 0
-    views.console().print(_table(by, groups))
+    screen = views.console()
+    if screen.width < WIDE_ENOUGH:
+        for name, counts in groups.items():
+            screen.print(views.label(name, _in_words(counts)))
+        return 0
+    screen.print(_table(by, groups))
     return 0
+
+
+def _in_words(counts: RunCounts) -> str:
+    """Put the figures of a group on a line, for a window that has no room for their columns."""
+    rates = counts.rates()
+    shares = (
+        f"{name.replace('_', ' ')} {_percent(rates[name])}" for name in SHARES if rates[name] is not None
+    )
+    cost = views.dollars(round(rates["cost_a_run"] or 0))
+    tokens = f"{rates['tokens_a_run'] or 0:,.0f} tokens"
+    return " · ".join([f"{counts.runs} run{'s' * (counts.runs != 1)}", *shares, tokens, f"{cost} a run"])
 
 
 def _table(by: By, groups: dict[str, RunCounts]) -> Table:

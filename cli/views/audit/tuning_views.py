@@ -83,9 +83,11 @@ def with_setting(text: str, section: str, name: str, value: Value) -> str:
 
 def _table(scores: dict[tuple[Surface, Value], Score], settings: Settings) -> Table:
     names = [each.name for each in fields(Score)]
-    table = Table("setting", "value", *names, "gain")
+    table = Table()
+    for name in ("setting", "value", "gain", "counted"):
+        table.add_column(name, no_wrap=name != "counted")
     for (surface, value), score in scores.items():
         now = " (now)" if value == value_now(settings, surface) else ""
-        counts = [str(getattr(score, name) or "") for name in names]
-        table.add_row(surface, f"{value}{now}", *counts, str(score.gain))
+        counts = [f"{name.replace('_', ' ')} {count}" for name in names if (count := getattr(score, name))]
+        table.add_row(surface, f"{value}{now}", str(score.gain), ", ".join(counts))
     return table
