@@ -25,6 +25,7 @@ from planwright.presentation.rows import Card, EventData, Report
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 LABEL = 11  # cells of the name before a fact
 LEAST_REQUEST = 24  # cells beside the other columns of a list, else it stands below them
+LONGEST_REQUEST = 300  # characters of a request in a list
 
 
 def console(stderr: bool = False) -> Console:
@@ -176,7 +177,12 @@ def runs_table(rows: Sequence[Report], width: int, waiting: bool = False) -> Ren
         )
         for row in rows
     ]
-    return requests_table(("thread", second[0], "started"), cells, [row["title"] for row in rows], width)
+    return requests_table(
+        ("thread", second[0], "started"),
+        cells,
+        [str(row["request"])[:LONGEST_REQUEST] for row in rows],
+        width,
+    )
 
 
 def requests_table(

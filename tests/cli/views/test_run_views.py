@@ -40,7 +40,7 @@ def test_a_piped_ls_leaves_ids_whole(desk: Desk, waiting: Waiting) -> None:
 @pytest.mark.parametrize("is_waiting", [False, True])
 def test_a_terminal_shows_ids_and_status_whole_and_some_of_the_request(width: int, is_waiting: bool) -> None:
     row = {"thread_id": str(uuid.uuid4()), "status": "completed", "gates": f"gate_{'0' * 16}"}
-    row |= {"started_at": "2026-11-21T08:20:00+00:00", "title": "List the files in notes, and then " * 3}
+    row |= {"started_at": "2026-11-21T08:20:00+00:00", "request": "List the files in notes, and then " * 3}
     screen = Console(file=io.StringIO(), width=width)
     with screen.capture() as captured:
         screen.print(runs_table([row], width, is_waiting))
