@@ -23,7 +23,7 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE
-from planwright.domain.own_words import holds, own_words
+from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
@@ -195,11 +195,15 @@ class CallReader:
 
 
 def to_propose(step: VerifiedStep, context: CallContext) -> str:
-    """Find the text that a call would remember and the user did not write; empty where there is none."""
+    """Find the text that a call would remember and the user did not write; empty where there is none.
+
+    Where nobody is asked it has to be a whole sentence: half of one may say the opposite.
+    """
     if step.step.capability != WRITE:
         return ""
-    text = str(step.step.params.get("text", ""))
-    return "" if holds(own_words(context.request), text) else text
+    text, asks = str(step.step.params.get("text", "")), step.gated or step.asks
+    own = holds(own_words(context.request), text) if asks else says(context.request, text)
+    return "" if own else text
 
 
 def with_shared_gate(calls: list[ToolCall], key: str) -> list[ToolCall]:

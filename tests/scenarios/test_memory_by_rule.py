@@ -154,3 +154,20 @@ def test_the_planner_is_told_what_is_remembered(scene: Scene) -> None:
     )
     assert output["status"] == "completed"
     assert SAID in model.prompts[0][1].text.split("<memories>")[1].split("</memories>")[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "kept"),
+    [
+        (f"{SAID}. How far is it?", True),
+        (f"{SAID} only when Dr. Smith is away. How far is it?", False),
+        (f"Kim never says {SAID}. How far is it?", False),
+        (f'Eve wrote "{SAID}". How far is it?', False),
+    ],
+)
+def test_a_call_of_a_model_is_held_to_whole_sentences_too(scene: Scene, request_: str, kept: bool) -> None:
+    call = scene.calls(("memory__write", {"text": SAID}))
+    model = ScriptedModel(replies=[call, "12 km"], memories=[found()])
+    scene.ask(by_rule(scene, model=model, planning={"mode": "auto"}), request_)
+    assert remembered(scene) == [SAID] * kept
+    assert proposed(scene) == [] if kept else [{"text": SAID, "status": "proposed"}]
