@@ -89,14 +89,11 @@ def how_to_reply(thread_id: str, where: str = "") -> str:
 
 def call_view(card: Card) -> RenderableType:
     """Show one call that waits for a decision, with its arguments as they will be sent."""
+    kind = "" if card["capability"] == "escalation" else f" ({card['mode']}, {card['effect']})"
     rows: list[RenderableType] = [
         label("gate", f"{card['capability']}: {card['description']}"),
         label("why", str(card["reason"])),
-        label(
-            "risk",
-            f"{risk_word(card['risk'])} ({card['mode']}, {card['effect']})",
-            RISK_STYLE[str(card["risk"])],
-        ),
+        label("risk", f"{risk_word(card['risk'])}{kind}", RISK_STYLE[str(card["risk"])]),
     ]
     if approvers := (card.get("policy") or {}).get("approvers"):
         rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))

@@ -21,6 +21,7 @@ from planwright.settings.settings import Settings, load
 if TYPE_CHECKING:
     from rich.console import Console
 
+SHOWN = 200  # characters of a result
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
     OR (thread_id = :id AND status = 'open')"""
 _OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
@@ -53,7 +54,10 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         card = json.loads(row["shown"])
         console.print(gate_view(row["kind"], card, whole=True, models=models))
     for step in run["steps"]:
-        detail = step["error"] or json.dumps(step["output"], ensure_ascii=False)[:200]
+        output = json.dumps(step["output"], ensure_ascii=False)
+        if len(output) > SHOWN:
+            output = f"{output[:SHOWN]}… ({len(output):,} characters)"
+        detail = step["error"] or output
         detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(
             views.label(

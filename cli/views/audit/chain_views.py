@@ -47,9 +47,9 @@ def show_verification(anchor: Path | None, workspace: Path, as_json: bool) -> in
         screen.print(views.label("", f"and {len(findings) - MOST_PRINTED:,} more: --json"))
     screen.print(views.label("chain", f"{count:,} entries, {len(findings) or 'no'} findings"))
     if unfinished:
-        screen.print(
-            views.label("open", f"{unfinished} runs have not ended: of them answers and effects count")
-        )
+        have = "run has" if unfinished == 1 else "runs have"
+        text = f"{unfinished} {have} not ended: of such, answers and effects are in the chain"
+        screen.print(views.label("open", text))
     if not anchors:
         text = "none: nobody can tell whether the newest entries were cut off; set [audit] anchor"
         screen.print(views.label("anchor", text, "yellow"))

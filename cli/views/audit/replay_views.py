@@ -51,7 +51,8 @@ def _show(replay: Replay) -> None:
         screen.print(views.label("differs", difference, "red"))
     for note in replay.notes:
         screen.print(views.label("note", note, "yellow"))
-    count = f"{replay.verdicts} verdicts made anew, without a tool and without a model"
+    verdicts = f"verdict{'s' * (replay.verdicts != 1)}"
+    count = f"{replay.verdicts} {verdicts} made anew, without a tool and without a model"
     outcome = "equal" if replay.equal else "not equal"
     screen.print(views.label("replay", f"{replay.run_id}: {outcome}; {count}", "bold"))
     if replay.record_hash:

@@ -70,7 +70,7 @@ def test_the_chain_is_written_to_a_new_file(desk: Desk, tmp_path: Path) -> None:
 def test_a_run_replays_equal_until_its_records_are_changed(desk: Desk) -> None:
     assert desk.run("run", TIME).code == 0
     done = desk.run("replay", "last")
-    assert (done.code, "equal; 1 verdicts made anew" in " ".join(done.stdout.split())) == (0, True)
+    assert (done.code, "equal; 1 verdict made anew" in " ".join(done.stdout.split())) == (0, True)
     assert json.loads(desk.run("replay", "all", "--json").stdout)["equal"]
     change(desk, "UPDATE steps SET result = replace(result, 'completed', 'skipped')")
     done = desk.run("replay", "all")
