@@ -21,7 +21,7 @@ from planwright.settings.settings import Settings, load
 if TYPE_CHECKING:
     from rich.console import Console
 
-SHOWN = 200  # characters of a result
+LONGEST_RESULT = 200  # characters of a result
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
     OR (thread_id = :id AND status = 'open')"""
 _OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
@@ -55,8 +55,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(gate_view(row["kind"], card, whole=True, models=models))
     for step in run["steps"]:
         output = json.dumps(step["output"], ensure_ascii=False)
-        if len(output) > SHOWN:
-            output = f"{output[:SHOWN]}… ({len(output):,} characters)"
+        if len(output) > LONGEST_RESULT:
+            output = f"{output[:LONGEST_RESULT]}… ({len(output):,} characters)"
         detail = step["error"] or output
         detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(

@@ -110,7 +110,7 @@ async def _quicker(parts: WebParts, row: Gate) -> GateError | None:
     """
     for _ in range(LOOKS):
         now = await parts.agent.stores.gates.read(row.gate_id)
-        if now.status != row.status:
+        if now.status != "open":
             who = f" by {now.decided_by} via {now.channel}" if now.decided_by else ""
             return GateError(f"this was decided in the meantime: {now.status}{who}", "look at the run")
         run = await parts.agent.stores.runs.read(row.run_id)
