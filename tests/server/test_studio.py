@@ -78,7 +78,7 @@ def test_without_the_extra_it_says_how_to_install_it(desk: Desk) -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "planwright[studio]" in done.stderr
+    assert "pip install '.[studio]'" in done.stderr
 
 
 def test_the_config_that_is_installed_is_the_one_of_the_repository() -> None:
