@@ -268,6 +268,7 @@ const scenarios = {
         }),
       );
     });
+    await page.until(() => page.stream.interrupt !== undefined, "the gate of the edited plan");
     assert.ok(JSON.stringify(page.stream.interrupt.value.shown).includes("good morning"));
     await page.press("handleSubmit");
     assert.equal(page.stream.values.status, "completed");
