@@ -68,7 +68,7 @@ def wake_up(wanted: int, seed: int, folder: Path) -> Results:
 def race(races: int, racers: int, folder: Path) -> Results:
     """Race, in groups."""
     groups = side_by_side(owners_races.works(races, racers), folder, lambda done, running: True, SLOTS)
-    return [found for group in groups for found in group]
+    return [trial for group in groups for trial in group]
 
 
 def meet(strangers: int, blocked: int, folder: Path) -> dict[str, Results]:
@@ -81,9 +81,9 @@ def meet(strangers: int, blocked: int, folder: Path) -> dict[str, Results]:
     kinds: tuple[owners_strangers.Kind, ...] = ("alive", "dead", "blocked")
     for kind in kinds:
         if counts.get(kind):
-            made = owners_strangers.works(kind, counts[kind])
+            works = owners_strangers.works(kind, counts[kind])
             name = "a blocked loop" if kind == "blocked" else f"another namespace, {kind}"
-            parts[name] = side_by_side(made, folder, lambda done, running: True, SLOTS)
+            parts[name] = side_by_side(works, folder, lambda done, running: True, SLOTS)
     return parts
 
 
@@ -113,8 +113,8 @@ def _print(console: Console, parts: Mapping[str, Results], bad: Results) -> None
         table.add_row(label, *counts, wrong.replace("_", " ") or "0")
     console.print(table)
     for trial in bad[:20]:
-        shown = {name: trial[name] for name in (*BAD, "draw", "kind", "woken") if trial.get(name)}
-        console.print(json.dumps(shown)[:1000], markup=False, highlight=False)
+        figures = {name: trial[name] for name in (*BAD, "draw", "kind", "woken") if trial.get(name)}
+        console.print(json.dumps(figures)[:1000], markup=False, highlight=False)
     console.print(f"{sum(map(len, parts.values()))} trials, {len(bad)} bad")
 
 

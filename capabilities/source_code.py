@@ -8,99 +8,115 @@ import inspect
 import marshal
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 OWN_PACKAGE = "planwright"
 INSTALLED = frozenset(("site-packages", "dist-packages"))
+MARK = "__planwright_loaded__"  # name within a module of what its file held
+
+
+class _Loaded(NamedTuple):
+    """What the file of a module held when it was looked at first; a file can change later."""
+
+    spec: object
+    """Specification it was loaded by; loading it again makes another."""
+    digest: str
+    """SHA-256 of the file."""
+    imports: tuple[str, ...]
+    """Names of modules that it may import, anywhere in it."""
 
 
 def code_hash(source: Callable[..., object] | type) -> str:
     """Hash the file that a function or class was written in, and what that uses from beside it.
 
-    What has no file is hashed by its bytecode. Hash when it has just been imported: files can change later.
+    They are hashed as they were loaded, so this is to be asked for soon after. What has no file is hashed by
+    its bytecode.
     """
     written = inspect.unwrap(source)
-    if files := _files_of(written):
-        hashes = [_file_hash(str(file), *_stamp(file)) for file in files]
-        return hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(sorted(hashes)).encode()).hexdigest()
-    code = getattr(written, "__code__", None)
-    return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
-
-
-def _files_of(written: Callable[..., object] | type) -> list[Path]:
-    """List the file of a function or class, and those of its project that its module uses."""
     try:
         path = inspect.getsourcefile(written)
     except TypeError:
         path = None
     if path is None or not Path(path).is_file():
-        return []
-    files = {Path(path): None}
-    pending = [sys.modules.get(written.__module__)]
-    root = _root_of(pending[0])
+        code = getattr(written, "__code__", None)
+        return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
+    module = sys.modules.get(written.__module__)
+    if module is None or _file_of(module) != Path(path):
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    digests = [_as_loaded(used).digest for used in _with_used(module)]
+    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+
+
+def _with_used(module: ModuleType) -> list[ModuleType]:
+    """List a module, and those of its project that it uses, as far as they are loaded."""
+    root, project = _root_of(module), {module.__name__: module}
+    pending = [module] if root else []
     while root and pending:
-        for used in _used_by(pending.pop()):
-            file = Path(getattr(used, "__file__", None) or "")
-            if (
-                file not in files
-                and file.is_relative_to(root)
-                and INSTALLED.isdisjoint(file.relative_to(root).parts)
-            ):
-                files[file] = None
+        for name in _as_loaded(pending.pop()).imports:
+            used = sys.modules.get(name)
+            if used is not None and name not in project and _is_in(root, used):
+                project[name] = used
                 pending.append(used)
-    return [*files]
+    return [*project.values()]
 
 
-def _root_of(module: ModuleType | None) -> Path | None:
+def _root_of(module: ModuleType) -> Path | None:
     """Say which folder the project of a module is in; None where only its own file counts.
 
     Of an installed module that is its package; what is installed beside it is none of its project.
     """
-    if module is None or not getattr(module, "__file__", None) or _is_ours(module):
+    file, depth = _file_of(module), module.__name__.count(".") + hasattr(module, "__path__")
+    if file is None or _is_foreign(module) or depth >= len(file.parents):
         return None
-    file, depth = Path(str(module.__file__)), module.__name__.count(".") + hasattr(module, "__path__")
-    folder = file.parents[depth]
-    if folder.name not in INSTALLED:
-        return folder
+    if file.parents[depth].name not in INSTALLED:
+        return file.parents[depth]
     return file.parents[depth - 1] if depth else None
 
 
-def _used_by(module: ModuleType | None) -> Iterator[ModuleType]:
-    """Yield the modules that a module imports anywhere in its file, as far as they are loaded."""
-    for name in _imported_by(module) if module else ():
-        used = sys.modules.get(name)
-        if used is not None and not _is_ours(used):
-            yield used
+def _is_in(root: Path, module: ModuleType) -> bool:
+    file = _file_of(module)
+    if file is None or _is_foreign(module) or not file.is_relative_to(root):
+        return False
+    return INSTALLED.isdisjoint(file.relative_to(root).parts)
 
 
-def _imported_by(module: ModuleType) -> Iterator[str]:
+def _is_foreign(module: ModuleType) -> bool:
+    """Say whether a module is ours or of Python itself: of no user's project, wherever it lies."""
+    package = module.__name__.partition(".")[0]
+    return package == OWN_PACKAGE or package in sys.stdlib_module_names
+
+
+def _file_of(module: ModuleType) -> Path | None:
+    file = getattr(module, "__file__", None)
+    return Path(file) if file and Path(file).is_file() else None
+
+
+def _as_loaded(module: ModuleType) -> _Loaded:
+    spec = getattr(module, "__spec__", None)
+    loaded = vars(module).get(MARK)
+    if not isinstance(loaded, _Loaded) or loaded.spec is not spec:
+        text = Path(str(module.__file__)).read_bytes()
+        package = getattr(module, "__package__", None) or module.__name__
+        loaded = _Loaded(spec, hashlib.sha256(text).hexdigest(), tuple(_imported_by(text, package)))
+        setattr(module, MARK, loaded)
+    return loaded
+
+
+def _imported_by(text: bytes, package: str) -> Iterator[str]:
     try:
-        tree = ast.parse(Path(str(module.__file__)).read_bytes())
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                base = resolve_name("." * node.level + base, module.__package__ or module.__name__)
+            try:
+                base = resolve_name("." * node.level + (node.module or ""), package)
+            except ImportError:
+                continue  # it leads out of its package, and fails where it is reached
             yield base
             yield from (f"{base}.{alias.name}" for alias in node.names)
-
-
-def _is_ours(module: ModuleType) -> bool:
-    return module.__name__.partition(".")[0] == OWN_PACKAGE
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    status = file.stat()
-    return status.st_mtime_ns, status.st_size
-
-
-@cache
-def _file_hash(path: str, changed_ns: int, size: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

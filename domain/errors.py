@@ -267,3 +267,8 @@ class StoreFailed(RunStopped):
 
 class LedgerConflict(PlanwrightError):
     """A recorded effect and a new call share a key and differ in their arguments."""
+
+
+def how_to_install(extra: str) -> str:
+    """Spell the next step where an extra of Planwright is missing."""
+    return f"install the extra, in the folder of Planwright: pip install '.[{extra}]'"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planwright.capabilities.schema_paths import JsonSchema
-from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.errors import CapabilityRejected, SetupError, how_to_install
 from planwright.sandbox.sandbox import sandbox
 
 LONGEST = 200  # of a message, which may quote the whole value
@@ -59,8 +59,8 @@ def arguments_by(name: str, schema: JsonSchema) -> type[SchemaArguments]:
         from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
         from jsonschema.validators import Draft202012Validator, validator_for
     except ImportError as error:
-        step = "install the extra, in the folder of Planwright: pip install '.[mcp]'"
-        raise SetupError(f"{name} has a JSON schema, which needs jsonschema: {error}", step) from error
+        cause = f"{name} has a JSON schema, which needs jsonschema: {error}"
+        raise SetupError(cause, how_to_install("mcp")) from error
 
     draft = validator_for(schema, default=Draft202012Validator)
     try:

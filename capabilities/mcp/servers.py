@@ -27,6 +27,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
     OverLimit,
     SetupError,
+    how_to_install,
 )
 from planwright.domain.risk import Effect
 from planwright.security.redaction.known_secrets import redactor_of
@@ -140,7 +141,7 @@ def _start(starting: Sequence[Standing], settings: Settings, running: ExitStack)
 
         from planwright.capabilities.mcp.server import ConnectedServer, close_all
     except ImportError as error:
-        step = "install the extra, in the folder of Planwright: pip install '.[mcp]'"
+        step = how_to_install("mcp")
         return [replace(standing, state="failed", cause=f"{error}", next_step=step) for standing in starting]
     portal = running.enter_context(start_blocking_portal(name="planwright-mcp"))
     loop = portal.call(_this_loop)

@@ -61,7 +61,8 @@ class AllowRule(FileLine):
             and where.get(self.scope, True)
             and card.get("capability") == self.capability
             and card.get("definition", "") == self.definition
-            and "" != _code_of(card) == self.code
+            and self.code != ""
+            and _code_of(card) == self.code
             and isinstance(args, Mapping)
             and args.keys() == self.args.keys()
             and all(rule.fits(args[name]) for name, rule in self.args.items())

@@ -31,6 +31,7 @@ class LateCalls:
 
     def watch(self, call: EffectCall, end: Future[None], now: Callable[[], datetime]) -> None:
         """Wait for the end of a call in a thread of its own, and write down then that it is in doubt."""
+        self._closed = False  # whoever calls has opened the store again
         self._running.add(call.key)
         end.add_done_callback(lambda _: self._ended(call, now))
 

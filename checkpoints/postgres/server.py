@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import SetupError, how_to_install
 from planwright.security.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def server_of(
         from planwright.checkpoints.postgres.engine import PostgresEngine
         from planwright.checkpoints.postgres.owners import PostgresOwners
     except ImportError as error:
-        next_step = "install it, in the folder of Planwright: pip install '.[postgres]'"
-        raise SetupError(f"storage.url needs the extra `postgres`: {error}", next_step) from error
+        cause = f"storage.url needs the extra `postgres`: {error}"
+        raise SetupError(cause, how_to_install("postgres")) from error
     engine = PostgresEngine(read_address(url), migrations, busy_timeout_s, redactor)
     owners = PostgresOwners(engine)
     engine.life_of = owners.life_of

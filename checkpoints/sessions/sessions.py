@@ -22,17 +22,6 @@ Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s
 UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
-def _check_amounts(amounts: Mapping[Unit, float]) -> None:
-    known = ", ".join(UNITS)
-    if unknown := [unit for unit in amounts if unit not in UNITS]:
-        raise SetupError(f"there is nothing to extend called {unknown[0]!r}", f"one of: {known}")
-    for unit, amount in amounts.items():
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount < inf:
-            raise SetupError(f"{unit}: {amount!r} is no amount to give more of", "give a number above 0")
-    if not amounts:
-        raise SetupError("nothing is said to be given", f"say what and how much: {known}")
-
-
 class Sessions:
     """The table of sessions, as operators see it."""
 
@@ -135,6 +124,17 @@ class Sessions:
             return open_run(connection, which)
 
         return run_of(await self._database.run("extend", job, synced=True))
+
+
+def _check_amounts(amounts: Mapping[Unit, float]) -> None:
+    known = ", ".join(UNITS)
+    if unknown := [unit for unit in amounts if unit not in UNITS]:
+        raise SetupError(f"there is nothing to extend called {unknown[0]!r}", f"one of: {known}")
+    for unit, amount in amounts.items():
+        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount < inf:
+            raise SetupError(f"{unit}: {amount!r} is no amount to give more of", "give a number above 0")
+    if not amounts:
+        raise SetupError("nothing is said to be given", f"say what and how much: {known}")
 
 
 def _stands_still(row: sqlite3.Row) -> RunError:

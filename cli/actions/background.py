@@ -20,7 +20,7 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
 from planwright.cli.views.short_names import full_name
 from planwright.domain.clock import utc_now
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.run_context import RunContext
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
@@ -101,8 +101,7 @@ def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
     try:
         from planwright.sessions.metrics import monitoring
     except ImportError as error:
-        next_step = "install the extra, in the folder of Planwright: pip install '.[metrics]'"
-        raise SetupError("metrics need one package more", next_step) from error
+        raise SetupError("metrics need one package more", how_to_install("metrics")) from error
     try:
         with monitoring(port, agent.stores.database, lambda: worker.is_well):
             yield

@@ -25,7 +25,7 @@ from planwright.cli.actions.web import PAGE_MODULES
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import SetupError, how_to_install
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, load
@@ -76,7 +76,7 @@ def _check_installed() -> None:
     if not all(importlib.util.find_spec(name) for name in ("langgraph_cli", "langgraph_api", *PAGE_MODULES)):
         raise SetupError(
             "LangGraph's development server, or what its page needs, is not installed",
-            "install the extra, in the folder of Planwright: pip install '.[studio]'",
+            how_to_install("studio"),
         )
 
 

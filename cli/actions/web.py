@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import SetupError, how_to_install
 
 PAGE_MODULES = ("starlette", "uvicorn", "jinja2", "joserfc", "limits", "python_multipart")
 
@@ -19,7 +19,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
     if not all(importlib.util.find_spec(name) for name in PAGE_MODULES):
         raise SetupError(
             "what the page needs is not installed",
-            "install the extra, in the folder of Planwright: pip install '.[web]'",
+            how_to_install("web"),
         )
     from planwright.web.serving import serve_workspace
 

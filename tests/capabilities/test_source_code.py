@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import load_registry
 from planwright.capabilities.workspace_modules import serve
 
@@ -72,3 +74,24 @@ def test_the_hash_is_of_what_was_loaded(tmp_path: Path) -> None:
     loaded = registry.get("shop.pay")
     assert loaded is not None
     assert loaded.digest == first
+
+
+def test_what_is_declared_anew_in_old_code_is_that_old_code(tmp_path: Path) -> None:
+    shop = SHOP.format(imports="import source_bank", call="source_bank.send(name)")
+    first = digest(tmp_path / "a", shop)
+    function = sys.modules["source_shop"].pay.function
+    (tmp_path / "a" / "source_shop.py").write_text("# another", encoding="utf-8")
+    assert capability("shop.pay", mode="destructive")(function).digest == first
+
+
+def test_code_that_is_loaded_again_is_other_code(tmp_path: Path) -> None:
+    first = digest(tmp_path / "a", SHOP.format(imports="import source_bank", call="name"))
+    path = tmp_path / "a" / "source_shop.py"
+    path.write_text(path.read_text(encoding="utf-8") + "\nCHANGED = True\n", encoding="utf-8")
+    loaded = importlib.reload(sys.modules["source_shop"])
+    assert loaded.pay.digest != first
+
+
+def test_an_import_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
+    imports = "def unused():\n    from ... import nothing\n    import source_nowhere"
+    assert len(digest(tmp_path / "a", SHOP.format(imports=imports, call="name"))) == 16

@@ -130,3 +130,14 @@ def test_what_happened_while_it_ran_is_told_once(scene: Scene, bank: Bank) -> No
     assert bank.ended.wait(PATIENCE_S)
     assert (output["status"], status(scene)) == ("completed", "done")
     assert bank.paid == ["s1"]
+
+
+def test_the_end_is_written_down_in_a_store_that_was_opened_again(scene: Scene, bank: Bank) -> None:
+    plan = scene.plan(scene.step("s1", "bank.pay", timeout_s=LATE_S))
+    options: dict[str, Any] = {"capabilities": [slow(bank, "blind")], "planning": {"replan_budget": 0}}
+    agent = scene.agent(plan, "the answer", approval={"plan": "never"}, **options)
+    agent.stores.close()
+    scene.ask(agent)
+    assert status(scene) == "intent"
+    bank.goes_on.set()
+    wait_until_in_doubt(scene)

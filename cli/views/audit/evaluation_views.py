@@ -25,11 +25,7 @@ SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "la
 
 def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_json: bool) -> int:
     """Print what past runs say, by group, and draw it into a file where one is named."""
-    try:
-        if since:
-            date.fromisoformat(since)
-    except ValueError as error:
-        raise SetupError(f"{since!r} is no day", "write it as 2026-11-01") from error
+    since = since and _day(since)
     with closing(open_records_file(load(workspace))) as connection:
         groups = counts_by(connection, by, since)
     if plot is not None:
@@ -45,6 +41,14 @@ def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_j
         return 0
     screen.print(_table(by, groups))
     return 0
+
+
+def _day(text: str) -> str:
+    """Spell a day as records do, so that they can be compared. Raises SetupError for what is none."""
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise SetupError(f"{text!r} is no day", "write it as 2026-11-01") from error
 
 
 def _in_words(counts: RunCounts) -> str:

@@ -6,6 +6,8 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
 from tests.opened_store import opened_store
@@ -108,3 +110,15 @@ def test_the_figures_of_past_runs_are_shown(desk: Desk) -> None:
     (row,) = json.loads(done.stdout)["rows"]
     assert (done.code, row["runs"], row["step_completion"]) == (0, 1, 1)
     assert "██████████" in desk.run("eval").stdout
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2026-13-45"])
+def test_figures_since_what_is_no_day_are_refused(desk: Desk, day: str) -> None:
+    assert "is no day" in refusal(desk.run("eval", "--since", day))
+
+
+@pytest.mark.parametrize("day", ["2000-01-01", "20000101"])
+def test_figures_since_a_day_count_the_runs_after_it(desk: Desk, day: str) -> None:
+    desk.run("run", "What time is it?")
+    (row,) = desk.run("eval", "--since", day, "--json").json["rows"]
+    assert row["runs"] == 1

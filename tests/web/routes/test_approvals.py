@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from planwright.domain.errors import RunHeld
 from tests.web.conftest import TOKENS, MakeStage
 
 QUORUM = """
@@ -115,3 +118,22 @@ async def test_an_edit_is_checked_then_asked_for_again_with_what_it_changes(make
     assert again != gate_id
     assert "Ropes" in (await ada.get(f"/approvals/{again}")).text
     assert "What has changed" in (await ada.get(f"/approvals/{again}")).text
+
+
+async def test_the_same_answer_twice_says_who_answered_while_the_run_works(
+    make_stage: MakeStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in(TOKENS["ada"])
+    run_id, gate_id = await stage.waiting_gate(ada)
+    await stage.answer(ada, gate_id, "approve")
+    assert await stage.ended(run_id) == "completed"
+
+    async def held(*_: object) -> None:
+        raise RunHeld("run is being worked on by another process", "take it over")
+
+    monkeypatch.setattr(stage.parts.here, "enter", held)
+    again = await stage.answer(ada, gate_id, "approve")
+    assert again.status_code == 409
+    assert "approved by ada via web" in again.text
+    assert "take it over" not in again.text
