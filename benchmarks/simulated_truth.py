@@ -97,7 +97,7 @@ def _ends(stage: Stage) -> Iterator[str]:
             yield f"the journal tells {ends.get(run['run_id'], 0)} ends of {run['run_id']}"
     for step in [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]:
         if step["status"] == "completed" and str(step["capability"]).startswith("sim."):
-            name = str((step["output"] or {}).get("name"))
+            name = str((step.get("output") or {}).get("name"))
             if not stage.receivers.count(name):
                 yield f"step {step['step_id']} completed, and {name} has not happened"
         if step["status"] == "skipped" and _begun(stage, step["uid"]):

@@ -156,6 +156,7 @@ class Database:
                 if len(items) < len(batch):
                     if self._carried:
                         self._commit(connection, [])
+                    self.engine.give_back(connection)
                     return
 
     def _next_batch(self) -> list[_Item | None]:

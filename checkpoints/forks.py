@@ -17,7 +17,7 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import RunError
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import sha256, stored_json
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
@@ -165,7 +165,7 @@ class Forks:
                 " VALUES (?,?,?,?,?,?,?)",
                 [
                     (run.run_id, run.tenant, step.uid, step.step_id, step.status)
-                    + (step.model_dump_json(), at.isoformat())
+                    + (stored_json(step), at.isoformat())
                     for step in results
                 ],
             )
@@ -255,7 +255,7 @@ def write_fork(connection: sqlite3.Connection, run: Run, fork: Fork, at: datetim
         "INSERT INTO forks (run_id, tenant, source_run, checkpoint_id, plan, task, context_hash, again,"
         " created_at, undo) VALUES (?,?,?,?,?,?,?,?,?,?)",
         (run.run_id, run.tenant, fork.source_run, fork.checkpoint_id)
-        + (fork.plan.model_dump_json() if fork.plan else None, json.dumps(fork.task))
+        + (stored_json(fork.plan) if fork.plan else None, json.dumps(fork.task))
         + (fork.context_hash, json.dumps(fork.again), at.isoformat(), fork.undo),
     )
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
-from planwright.domain.hashing import canonical_json, sha256
+from planwright.domain.hashing import canonical_json, sha256, stored_json
 from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
 from planwright.domain.verified_step import VerifiedStep
@@ -71,7 +71,7 @@ class Plans:
         had a gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
         about rides: no effect of it is on record before it.
         """
-        plan, checked = recorded.plan, json.dumps([c.model_dump(mode="json") for c in recorded.checked])
+        plan, checked = recorded.plan, stored_json(recorded.checked)
         card = None if recorded.card is None else canonical_json(recorded.card)
 
         def job(connection: sqlite3.Connection) -> None:
@@ -84,7 +84,7 @@ class Plans:
                 " card = CASE WHEN plans.gate_id IS excluded.gate_id THEN plans.card"
                 " ELSE coalesce(excluded.card, plans.card) END,"
                 " gate_id = coalesce(excluded.gate_id, plans.gate_id)",
-                (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, plan.model_dump_json(), checked)
+                (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, stored_json(plan), checked)
                 + (recorded.gate_id, at.isoformat(), recorded.kind, card),
             )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 
+from pydantic import BaseModel, JsonValue
 from pydantic_core import to_json
 
 
@@ -16,6 +18,25 @@ def canonical_json(value: object) -> str:
 def json_text(value: object) -> str:
     """Spell a JSON value for people and for storage: ten times as fast, keys in their own order."""
     return to_json(value).decode()
+
+
+def stored_json(value: BaseModel | Iterable[BaseModel]) -> str:
+    """Spell a value, or a list of them, for a row: what is at its default is left out, and read as that.
+
+    So the default of a field is what rows on disk mean by its absence, and never changes.
+    """
+    if isinstance(value, BaseModel):
+        return value.model_dump_json(exclude_defaults=True)
+    return f"[{','.join(map(stored_json, value))}]"
+
+
+def whole_json(model: type[BaseModel], text: str) -> dict[str, JsonValue]:
+    """Read what `stored_json` wrote, every field there, as programs and people outside are shown it.
+
+    Raises ValidationError for a row that was changed from outside.
+    """
+    fields: dict[str, JsonValue] = model.model_validate_json(text).model_dump(mode="json")
+    return fields
 
 
 def sha256(value: object) -> str:

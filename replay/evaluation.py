@@ -96,8 +96,8 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
     run_id = run["run_id"]
     plans, plans_ok = connection.execute(_VERIFIED, (run_id,)).fetchone()
     steps = [(status, json.loads(text)) for status, text in connection.execute(_STEPS, (run_id,))]
-    retried = [status for status, step in steps if step["attempts"] > 1 or step["instead_of"]]
-    lanes = [status for status, step in steps if step["envelope"]]
+    retried = [status for status, step in steps if step.get("attempts", 1) > 1 or step.get("instead_of")]
+    lanes = [status for status, step in steps if step.get("envelope")]
     verdicts = connection.execute("SELECT content FROM verdicts WHERE run_id = ? ORDER BY rowid", (run_id,))
     rulings = [json.loads(content) for (content,) in verdicts]
     safe = run["status"] == "completed" and bool(rulings) and rulings[-1]["verdict"] == "accept"

@@ -21,6 +21,7 @@ from planwright.critic.verdict_inputs import VerdictInputs, evaluators_hash
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 
 REDACTED = "[REDACTED "
 
@@ -144,7 +145,8 @@ class _Rounds:
         plan = self._connection.execute(query, (self._run_id, row["plan_hash"])).fetchone()
         if plan is None:
             return f"plan {row['plan_hash'][:12]} is gone"
-        steps = {entry["uid"]: entry for entry in json.loads(plan["checked"])}
+        checked = [VerifiedStep.model_validate(entry) for entry in json.loads(plan["checked"])]
+        steps = {entry.uid: entry.model_dump(mode="json") for entry in checked}
         as_sealed = self._sealed_plans.get(row["plan_hash"]) in (None, TABLES["plans"].digest(plan))
         for facts in inputs.facts:
             # A plan that came back was verified anew, in its one row: what it was before, the facts have.

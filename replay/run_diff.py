@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator
 
 from planwright.checkpoints.audit.decision_record import DecisionRecord
 from planwright.checkpoints.audit.differences import first_difference
 from planwright.checkpoints.audit.record_of_run import record_of
+from planwright.domain.hashing import whole_json
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
+from planwright.domain.results import StepResult
 
 OWN = frozenset(("uid", "seconds", "key", "blob", "args_blob", "kept_from", "envelope"))
 """Fields of results and effects that differ between any two runs."""
@@ -64,6 +65,6 @@ def _ends(connection: sqlite3.Connection, run_id: str) -> dict[str, dict[str, ob
     query = "SELECT step_id, result FROM steps WHERE run_id = ? ORDER BY rowid"
     rows = connection.execute(query, (run_id,))
     return {
-        step_id: {name: value for name, value in json.loads(text).items() if name not in OWN}
+        step_id: {name: value for name, value in whole_json(StepResult, text).items() if name not in OWN}
         for step_id, text in rows
     }

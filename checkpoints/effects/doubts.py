@@ -29,7 +29,7 @@ from planwright.domain.doubt import (
     how_to_decide,
 )
 from planwright.domain.errors import CapabilityForbidden, GateError
-from planwright.domain.hashing import canonical_json
+from planwright.domain.hashing import canonical_json, stored_json
 from planwright.domain.results import StepResult
 
 # An intent counts once its run has ended, or its step, because another process may still be sending it.
@@ -169,7 +169,7 @@ def _settle_step(
         decided = _decided(result, row["capability"], answer, by)
         connection.execute(
             "UPDATE steps SET status=?, result=?, ended_at=? WHERE run_id=? AND uid=?",
-            (decided.status, decided.model_dump_json(), at.isoformat(), run_id, uid),
+            (decided.status, stored_json(decided), at.isoformat(), run_id, uid),
         )
 
 

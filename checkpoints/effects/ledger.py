@@ -27,7 +27,7 @@ from planwright.checkpoints.effects.undone import UNANSWERED
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.owners import living_sender
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
-from planwright.domain.hashing import canonical_json, sha256
+from planwright.domain.hashing import canonical_json, sha256, stored_json
 from planwright.domain.lease import Lease
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Effect
@@ -204,7 +204,7 @@ class Ledger:
         It rides: a call without an effect is made again where it is lost, and an effect is on record.
         """
         row = (lease.run_id, lease.tenant, result.uid, result.step_id, result.status)
-        content = result.model_dump_json()
+        content = stored_json(result)
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(

@@ -12,7 +12,7 @@ from planwright.checkpoints.database import Database
 from planwright.domain.envelope import DecidedBy, EffectRecord
 from planwright.domain.risk import Effect, Risk
 
-_PLANS = """SELECT p.kind, p.checked, json_extract(p.plan, '$.plan_id') AS plan_id,
+_PLANS = """SELECT p.kind, p.checked, coalesce(json_extract(p.plan, '$.plan_id'), '') AS plan_id,
     g.status = 'approved' AS approved FROM plans p
     LEFT JOIN gates g ON g.gate_id = p.gate_id AND g.run_id = p.run_id
     WHERE p.run_id = ? ORDER BY p.rowid"""
@@ -115,7 +115,7 @@ def _call(entry: dict[str, Any], kind: str, plan_id: str, *, approved: bool) -> 
     return RecordedCall(
         uid=entry["uid"],
         id=id_,
-        capability=entry["step"]["capability"] or "",
+        capability=entry["step"].get("capability") or "",
         effect=entry["effect"],
         risk=entry["risk"],
         needed=gated or entry.get("asks", False),

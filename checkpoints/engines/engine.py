@@ -39,5 +39,8 @@ class Engine(Protocol):
     def begin_reading(self, connection: sqlite3.Connection) -> None:
         """Begin to read the store as it is at one moment. Raises sqlite3.Error."""
 
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Give the space of deleted rows back to the disk, as far as that is quick and nobody else writes."""
+
     def failure(self, error: Exception) -> StoreFailed:
         """Say in words what an error of the database means, and what to do about it."""

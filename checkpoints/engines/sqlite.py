@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sqlite3
 from pathlib import Path
@@ -16,6 +17,10 @@ from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 
 _LOG = logging.getLogger("planwright.checkpoints")
+FREE_SHARE = 4
+"""Free pages are given back where they are more than one in so many."""
+MOST_FREED = 16_384
+"""Most pages that are given back at once: 64 MB, so that closing a store stays quick."""
 
 
 class SqliteEngine:
@@ -56,6 +61,7 @@ class SqliteEngine:
             if isinstance(connection, RedactedConnection):
                 connection.redactor = self._redactor or Redactor()
             refuse_newer(self._path, connection, len(self._migrations))
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts before the first page is written
             self._use_wal(connection)
             self._migrate(connection)
             if adopt_checkpoints(connection, self._path.parent):
@@ -83,6 +89,20 @@ class SqliteEngine:
     def begin_reading(self, connection: sqlite3.Connection) -> None:
         """See what was committed before the first statement (sqlite.org/isolation.html)."""
         connection.execute("BEGIN")
+
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Cut free pages off the file where they are more than a quarter of it (sqlite.org/pragma.html).
+
+        A file of an older program keeps them until `planwright db vacuum` has written it anew.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("PRAGMA busy_timeout=0")  # whoever else writes goes first
+            (free,), (pages,) = (
+                connection.execute(f"PRAGMA {name}").fetchone() for name in ("freelist_count", "page_count")
+            )
+            if free * FREE_SHARE > pages:
+                # `execute` would step once, and that frees one page
+                connection.executescript(f"PRAGMA incremental_vacuum({MOST_FREED})")
 
     def failure(self, error: Exception) -> StoreFailed:
         """Say in words what an error of SQLite means for the file."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.history.rows import Row
 from planwright.checkpoints.runs import Run, run_of
+from planwright.domain.hashing import whole_json
+from planwright.domain.results import StepResult
 
 _EVENTS = (
     "SELECT seq, ts, run_id, thread_id, type, data FROM journal WHERE run_id = ? AND seq > ? ORDER BY seq"
@@ -93,7 +95,10 @@ class RunHistory:
         def job(connection: sqlite3.Connection) -> RunRecord:
             source = connection.execute(_SOURCE, (run_id,)).fetchone()
             return RunRecord(
-                {row["uid"]: json.loads(row["result"]) for row in connection.execute(_STEPS, (run_id,))},
+                {
+                    row["uid"]: whole_json(StepResult, row["result"])
+                    for row in connection.execute(_STEPS, (run_id,))
+                },
                 [_read(row) for row in connection.execute(_EFFECTS, (run_id,))],
                 [_read(row) for row in connection.execute(_GATES, (run_id,))],
                 None if source is None else dict(source),

@@ -20,7 +20,8 @@ _MODELS = """SELECT {name} AS name, count(*) AS model_calls, coalesce(sum(u.toke
     AND (u.settled = 1 OR u.expires_at > :now) GROUP BY 1 ORDER BY 1"""
 _CALLS = """SELECT {name} AS name, count(*) AS calls FROM steps s JOIN runs r ON r.run_id = s.run_id
     WHERE s.tenant = :tenant AND s.ended_at >= :since AND s.status IN ('completed', 'failed')
-    AND json_extract(s.result, '$.capability') <> 'agent' AND json_extract(s.result, '$.kept_from') = ''
+    AND json_extract(s.result, '$.capability') <> 'agent'
+    AND coalesce(json_extract(s.result, '$.kept_from'), '') = ''
     GROUP BY 1 ORDER BY 1"""
 
 

@@ -102,6 +102,9 @@ class PostgresEngine:
         """See what was committed before the first statement, and nothing after."""
         cast(PostgresConnection, connection).begin(READING)
 
+    def give_back(self, connection: sqlite3.Connection) -> None:
+        """Do nothing: the server sees to it (PostgreSQL 18, 24.1.2, Recovering Disk Space)."""
+
     def failure(self, error: Exception) -> StoreFailed:
         """Say in words what an error of the server means for the store."""
         return errors.failure(self.label, error)

@@ -42,6 +42,7 @@ def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
             refuse_newer(path, connection, FILES[path.name])
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             before = path.stat().st_size
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # a file of an older program has none
             connection.execute("VACUUM")
             for (index,) in connection.execute("SELECT name FROM sqlite_master WHERE name = 'memories_fts'"):
                 # VACUUM may number rows anew (sqlite.org/lang_vacuum.html); the index goes by these numbers

@@ -14,7 +14,9 @@ from planwright.cli.views.open_store import StoreReader, open_store, read_rows
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import GateError, RunError
-from planwright.domain.hashing import json_text
+from planwright.domain.hashing import json_text, whole_json
+from planwright.domain.plan import Plan
+from planwright.domain.results import StepResult
 from planwright.presentation.rows import GateRow, Report, RunEvent, RunRow
 from planwright.settings.settings import Settings, load
 
@@ -180,8 +182,7 @@ def find_plan(settings: Settings, run_id: str, plan_hash: str) -> Report:
     """Read a plan on record. Raises RunError when it is not there."""
     query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
     for row in open_store(settings).query(query, (run_id, plan_hash)):
-        plan: Report = json.loads(row["plan"])
-        return plan
+        return whole_json(Plan, row["plan"])
     raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
 
 
@@ -202,7 +203,7 @@ def report(settings: Settings, run_id: str) -> Report:
         **{name: run[name] for name in wanted},
         "agent": json.loads(run["context"]).get("agent"),
         **_source(database, run_id),
-        "plan": json.loads(plan["plan"]) if plan else (verified or {}).get("plan"),
+        "plan": whole_json(Plan, plan["plan"]) if plan else (verified or {}).get("plan"),
         "verdict": _newest(database, run_id, "verdict"),
         "verdicts": _verdicts(database, run_id),
         "gates": list(
@@ -213,7 +214,7 @@ def report(settings: Settings, run_id: str) -> Report:
             )
         ),
         "steps": [
-            json.loads(row["result"])
+            whole_json(StepResult, row["result"])
             for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY rowid", (run_id,))
         ],
         "effects": [

@@ -25,7 +25,8 @@ _COUNTED = """SELECT {column} AS name, sum(kind = 'model') AS model_calls, sum(t
     FROM usage WHERE (settled = 1 OR expires_at > :now) AND kind = 'model' GROUP BY name ORDER BY name"""
 _TOOL_CALLS = """SELECT {column} AS name, count(*) AS calls FROM
     (SELECT run_id, tenant, ended_at AS at FROM steps WHERE status IN ('completed', 'failed')
-     AND json_extract(result, '$.capability') <> 'agent' AND json_extract(result, '$.kept_from') = '') ended
+     AND json_extract(result, '$.capability') <> 'agent'
+     AND coalesce(json_extract(result, '$.kept_from'), '') = '') ended
     GROUP BY name"""
 _CACHED_BY = {"provider": "json_extract(data, '$.provider')", "run": "run_id", "day": "substr(ts, 1, 10)"}
 _CACHED_BY |= {"tenant": "tenant"}

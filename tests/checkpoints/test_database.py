@@ -335,3 +335,48 @@ async def test_a_read_sees_what_was_awaited_and_writes_nothing(watched: tuple[Da
     assert len(names) == commits
     with pytest.raises(StoreFailed):
         await database.read(insert("b"))
+
+
+def _filled(path: Path) -> Database:
+    """Open a store whose pages are free by half, in their middle."""
+    database = Database(path, TABLE, busy_timeout_s=PATIENCE_S)
+    for n in range(200):
+        database.submit("note", insert(f"{n}" + "x" * 4000))
+    database.call("note", insert("last"))
+    return database
+
+
+def _delete(share: int) -> Insert:
+    def job(connection: sqlite3.Connection) -> None:
+        connection.execute("DELETE FROM notes WHERE id % ? = 0", (share,))
+
+    return job
+
+
+def test_a_store_that_is_closed_gives_free_space_back(tmp_path: Path) -> None:
+    database = _filled(tmp_path / "notes.db")
+    database.call("delete", _delete(2))
+    left = database.look(lambda c: [row[0] for row in c.execute("SELECT text FROM notes ORDER BY id")])
+    pages = database.look(lambda c: c.execute("PRAGMA page_count").fetchone()[0])
+    database.close()
+    with closing(sqlite3.connect(database.path)) as db:
+        assert db.execute("PRAGMA freelist_count").fetchone()[0] == 0
+        assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    assert texts(database.path) == left
+    assert database.path.stat().st_size < 0.6 * pages * 4096
+
+
+def test_a_little_free_space_stays_for_the_next_rows(tmp_path: Path) -> None:
+    database = _filled(tmp_path / "notes.db")
+    database.call("delete", _delete(10))
+    database.close()
+    with closing(sqlite3.connect(database.path)) as db:
+        assert db.execute("PRAGMA freelist_count").fetchone()[0] > 10
+
+
+def test_closing_does_not_wait_for_another_process_to_give_space_back(tmp_path: Path) -> None:
+    database = _filled(tmp_path / "notes.db")
+    database.call("delete", _delete(2))
+    with locked_by_another_process(database.path):
+        database.close()  # would wait for PATIENCE_S, and fail
+    assert len(texts(database.path)) == 101

@@ -222,7 +222,9 @@ def test_verdicts_are_only_ever_added(scene: Scene, change: str) -> None:
 def test_what_a_read_was_given_is_on_record_where_it_came_out_of_a_result(scene: Scene) -> None:
     later = scene.step("later", "work.read", params={"name": "{{steps.first.output.text}}"})
     scene.ask(scene.agent(scene.plan(scene.step("first", "work.read"), later), "the answer"))
-    kept = {row["step_id"]: json.loads(row["result"])["args"] for row in scene.rows("SELECT * FROM steps")}
+    kept = {
+        row["step_id"]: json.loads(row["result"]).get("args") for row in scene.rows("SELECT * FROM steps")
+    }
     assert kept == {"first": None, "later": {"name": "first, reading 1"}}
 
 
@@ -286,7 +288,7 @@ def test_an_attempt_after_untrusted_text_is_tainted_by_what_the_first_one_read(s
     agent = scene.agent(plan, read, "I give up.", write, "Written.", "the answer", **NO_REPLAN, **options)
     scene.ask(agent)
     tainted = [
-        entry["tainted"]
+        entry.get("tainted", False)
         for row in scene.rows("SELECT checked FROM plans WHERE kind = 'calls' ORDER BY rowid")
         for entry in json.loads(row["checked"])
     ]

@@ -36,7 +36,8 @@ def failing(error: Exception, effect: Any = "idempotent") -> Capability:
 
 def results(scene: Scene) -> dict[str, tuple[str, str]]:
     """Map the steps of the scene to how they ended; of several attempts, the last counts."""
-    query = "SELECT step_id, status, json_extract(result, '$.code') AS code FROM steps ORDER BY rowid"
+    code = "coalesce(json_extract(result, '$.code'), '') AS code"
+    query = f"SELECT step_id, status, {code} FROM steps ORDER BY rowid"
     return {row["step_id"]: (row["status"], row["code"]) for row in scene.rows(query)}
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from planwright.domain.errors import RunError
+from planwright.domain.hashing import whole_json
+from planwright.domain.results import StepResult
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -56,7 +57,7 @@ def at(scene: Scene, agent: Agent, *next_: str) -> str:
 def steps(scene: Scene, thread: str) -> dict[str, dict[str, Any]]:
     """Read how the steps of the run on a thread ended."""
     query = "SELECT step_id, result FROM steps JOIN runs USING (run_id) WHERE thread_id = ?"
-    return {row["step_id"]: json.loads(row["result"]) for row in scene.rows(query, thread)}
+    return {row["step_id"]: whole_json(StepResult, row["result"]) for row in scene.rows(query, thread)}
 
 
 def run_of(scene: Scene, thread: str) -> str:

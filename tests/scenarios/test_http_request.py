@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from planwright.domain.hashing import whole_json
+from planwright.domain.results import StepResult
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -130,9 +132,9 @@ def test_a_redirect_to_a_metadata_service_fails_for_good(scene: Scene, service: 
     assert output["status"] != "completed"
     assert service.asked == ["GET /moved"]
     (row,) = scene.rows("SELECT result FROM steps WHERE step_id = 's1'")
-    result = json.loads(row["result"])
+    result = whole_json(StepResult, row["result"])
     assert (result["status"], result["code"], result["attempts"]) == ("failed", "forbidden", 1)
-    assert "169.254.169.254" in result["error"]
+    assert "169.254.169.254" in str(result["error"])
     assert scene.done == []
 
 

@@ -69,4 +69,4 @@ def test_a_step_of_an_agent_has_failed_and_is_planned_anew(workspace: Path, serv
     done = desk.run("run", REQUEST)
     assert (done.code, done.stdout) == (0, "Four tickets.\n")
     steps = desk.rows("SELECT status, result ->> 'code' FROM steps ORDER BY rowid")
-    assert steps == [("failed", "model"), ("completed", "")]
+    assert steps == [("failed", "model"), ("completed", None)]
