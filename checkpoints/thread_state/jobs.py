@@ -6,8 +6,9 @@ import json
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -78,7 +79,7 @@ class CheckpointJobs:
             if packed and not checkpoint_id:
                 self._remember(place, packed)
                 if looks:
-                    self._hand_over(place, (checkpoint.checkpoint, packed))
+                    self._hand_over(place, (_apart(checkpoint.checkpoint), packed))
             return checkpoint._replace(config=config) if checkpoint_id else checkpoint
 
         return job
@@ -161,6 +162,16 @@ class CheckpointJobs:
 
     def _tables(self, connection: sqlite3.Connection) -> Tables:
         return Tables(connection, self._serde, self._packer)
+
+
+def _apart(checkpoint: Checkpoint) -> Checkpoint:
+    """Copy a checkpoint, its values shared: a snapshot counts the writes of tasks into the one it was made of.
+
+    A graph that went on from that one took these tasks for done, and stopped (`_aprepare_state_snapshot`).
+    """
+    values = checkpoint["channel_values"]
+    copy = deepcopy({**checkpoint, "channel_values": {}})
+    return cast(Checkpoint, {**copy, "channel_values": dict(values)})
 
 
 def thread_named(config: RunnableConfig) -> str:

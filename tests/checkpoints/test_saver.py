@@ -232,7 +232,8 @@ def test_what_was_looked_at_is_put_together_once_and_handed_over_once(
     assert read is not None
     assert again is not None
     assert put_together == 2
-    assert looked_at.checkpoint is read.checkpoint
+    looked_at.checkpoint["versions_seen"]["say"] = {"branch:to:say": "99999999.000000"}  # as a snapshot does
+    looked_at.checkpoint["channel_versions"]["messages"] = "99999999.000000"
     assert read.checkpoint == again.checkpoint
     assert (
         read.checkpoint["channel_values"]["messages"][0]

@@ -3,13 +3,15 @@
 The only argument is a JSON object: `workspace`, `settings`, `entries` (each names its `thread`, `how`
 it enters, and a `message`, a `resume` or neither, perhaps a `checkpoint_id`), `replies`, `alternatives`
 and `memories` of the scripted model (none: the embedded planner), `die` (end with SIGKILL right after the
-last entry), `die_at` (the name of the job of the store after whose commit to end so) and `die_when`
-(`before` that commit).
+last entry), `die_at` (the name of the job of the store after whose commit to end so), `die_when` (`before`
+that commit) and `die_short_of` (the number of the checkpoint of the graph before which to end so, with all
+that was written before it on record).
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -94,6 +96,19 @@ def deadly(job_name: str | None, when: str = "after") -> Boundary:
     return boundary
 
 
+def die_short_of(agent: Agent, number: int) -> None:
+    """End this process before a checkpoint is written, once what its tasks wrote is on record."""
+    put, numbers = agent.stores.saver.aput, itertools.count(1)
+
+    async def aput(*args: Any) -> RunnableConfig:
+        if next(numbers) == number:
+            await agent.stores.saver.landed("")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return await put(*args)
+
+    agent.stores.saver.aput = aput  # type: ignore[method-assign]
+
+
 def play(job: dict[str, Any]) -> dict[str, Any]:
     """Carry out a job and return the report of it."""
     settings = load(job["workspace"], **job.get("settings", {}))
@@ -105,6 +120,8 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         agent = build_graph(settings, model=model, stores=stores)
     else:
         agent = open_agent(Path(job["workspace"]))
+    if "die_short_of" in job:
+        die_short_of(agent, job["die_short_of"])
     outputs = []
     for entry in job["entries"]:
         try:

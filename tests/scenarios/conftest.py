@@ -157,9 +157,9 @@ class Scene:
     def child(self, *entries: dict[str, Any], **job: Any) -> dict[str, Any]:
         """Play entries in a process of their own and return its report.
 
-        With `die` or `die_at` it has to end by SIGKILL, and with `dies=True` in a capability.
+        With `die`, `die_at` or `die_short_of` it has to end by SIGKILL, and with `dies=True` in a capability.
         """
-        expected = -9 if job.pop("dies", False) or job.keys() & {"die", "die_at"} else 0
+        expected = -9 if job.pop("dies", False) or job.keys() & {"die", "die_at", "die_short_of"} else 0
         with Forked(CHILD, self._order(entries, job), folder=self.workspace, env=_environment()) as process:
             assert process.wait(PATIENCE_S) == expected, process.stderr
             return _report(process.stdout)

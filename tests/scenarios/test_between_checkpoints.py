@@ -1,0 +1,39 @@
+"""A process dies when all that the tasks of a superstep wrote is on record, and the next checkpoint is not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+UNGATED = {"approval": {"plan": "never"}}
+APPROVE = {"decisions": [{"type": "approve"}]}
+BEGUN, APPROVED = 11, 7
+"""How many checkpoints the graph writes of the run of these tests, and how many once it was approved."""
+
+
+def plan(scene: Scene) -> str:
+    return scene.plan(scene.step("s1", "work.read"), scene.step("s2", "work.write", "s1"))
+
+
+@pytest.mark.parametrize("number", range(2, BEGUN + 1))
+def test_a_run_goes_on_from_what_its_tasks_wrote(scene: Scene, number: int) -> None:
+    job = {"replies": [plan(scene), "the answer"], "settings": UNGATED}
+    scene.child(scene.entry(message="Do it"), die_short_of=number, **job)
+    (output,) = scene.child(scene.entry(), **job)["outputs"]
+    assert output.get("status") == "completed", output
+    assert scene.done == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("number", range(1, APPROVED + 1))
+def test_a_run_that_was_approved_goes_on_from_what_its_tasks_wrote(scene: Scene, number: int) -> None:
+    settings = {"approval": {"plan": "always"}}
+    scene.child(scene.entry(message="Do it"), replies=[plan(scene)], settings=settings)
+    job = {"replies": ["the answer"], "settings": settings}
+    scene.child(scene.entry(resume=APPROVE), die_short_of=number, **job)
+    (output,) = scene.child(scene.entry(), **job)["outputs"]
+    assert output.get("status") == "completed", output
+    assert scene.done == ["s1", "s2"]
