@@ -165,9 +165,10 @@ class CheckpointJobs:
 
 
 def _apart(checkpoint: Checkpoint) -> Checkpoint:
-    """Copy a checkpoint, its values shared: a snapshot counts the writes of tasks into the one it was made of.
+    """Copy a checkpoint, its values shared: what the door looks at is changed by looking.
 
-    A graph that went on from that one took these tasks for done, and stopped (`_aprepare_state_snapshot`).
+    LangGraph counts what tasks wrote into the checkpoint that a snapshot is made of; a graph that goes on from
+    that one takes these tasks for done, and stops (`_aprepare_state_snapshot`).
     """
     values = checkpoint["channel_values"]
     copy = deepcopy({**checkpoint, "channel_values": {}})

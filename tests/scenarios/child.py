@@ -106,7 +106,7 @@ def die_short_of(agent: Agent, number: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return await put(*args)
 
-    agent.stores.saver.aput = aput  # type: ignore[method-assign]
+    agent.stores.saver.aput = aput  # type: ignore[assignment,method-assign]
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:

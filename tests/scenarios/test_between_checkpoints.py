@@ -1,4 +1,4 @@
-"""A process dies when all that the tasks of a superstep wrote is on record, and the next checkpoint is not."""
+"""A process dies when what the tasks of a superstep wrote is on record, and the next checkpoint is not."""
 
 from __future__ import annotations
 
