@@ -167,8 +167,8 @@ class CheckpointJobs:
 def _apart(checkpoint: Checkpoint) -> Checkpoint:
     """Copy a checkpoint, its values shared: what the door looks at is changed by looking.
 
-    LangGraph counts what tasks wrote into the checkpoint that a snapshot is made of; a graph that goes on from
-    that one takes these tasks for done, and stops (`_aprepare_state_snapshot`).
+    LangGraph counts what tasks wrote into the checkpoint that a snapshot is made of; a graph that goes on
+    from that one takes these tasks for done, and stops (`_aprepare_state_snapshot`).
     """
     values = checkpoint["channel_values"]
     copy = deepcopy({**checkpoint, "channel_values": {}})
