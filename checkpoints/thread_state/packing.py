@@ -84,7 +84,7 @@ class Packer:
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self._serde = serde
-        self._hash_of: OrderedDict[int, tuple[BaseMessage, object, object, bytes]] = OrderedDict()
+        self._hash_of: OrderedDict[int, tuple[BaseMessage, BaseMessage, bytes]] = OrderedDict()
         self._read: OrderedDict[bytes, BaseMessage] = OrderedDict()
 
     def pack(self, checkpoint: Checkpoint, parent: Packed | None, outer: Packed | None = None) -> Packed:
@@ -145,28 +145,27 @@ class Packer:
                 if items[number] not in stored:
                     row = self._content(message)
                     items[number], rows[row.hash] = row.hash, row
-            self._know(messages, items)
+                    self._know([(message, _copy(message), row.hash)])
         index = b"".join(items)
         log = Content(_hash(LOG, index), LOG, index)
         return log, _Spelled(log.hash, frozenset((*items, log.hash)), {**rows, log.hash: log})
 
     def _known(self, messages: list[BaseMessage]) -> list[bytes]:
-        """Return the hashes of messages; "" for one that is new, or whose content or id has changed."""
+        """Return the hashes of messages; "" for one that is new, or that was changed where it stands."""
         hash_of = self._hash_of
         return [
-            entry[3]
+            entry[2]
             if (entry := hash_of.get(id(message))) is not None
             and entry[0] is message
-            and entry[1] is message.content
-            and entry[2] == message.id
+            and entry[1].__dict__ == message.__dict__
+            and entry[1].__pydantic_extra__ == message.__pydantic_extra__
             else b""
             for message in messages
         ]
 
-    def _know(self, messages: list[BaseMessage], hashes: list[bytes]) -> None:
-        pairs = zip(messages, hashes, strict=True)
-        new = {id(message): (message, message.content, message.id, digest) for message, digest in pairs}
-        _remember(self._hash_of, new)
+    def _know(self, entries: Iterable[tuple[BaseMessage, BaseMessage, bytes]]) -> None:
+        """Remember the hashes of messages, each with a copy that nobody changes."""
+        _remember(self._hash_of, {id(entry[0]): entry for entry in entries})
 
     def unpack(self, payload: bytes, contents: Callable[[Iterable[bytes]], Rows]) -> Unpacked:
         """Put a checkpoint together; `contents` reads types and bytes by their hashes.
@@ -208,7 +207,7 @@ class Packer:
         _remember(self._read, new)
         built |= new
         messages = [_copy(built[digest]) for digest in items]  # takes a tenth of the time of building them
-        self._know(messages, items)
+        self._know((message, built[digest], digest) for message, digest in zip(messages, items, strict=True))
         return messages
 
 

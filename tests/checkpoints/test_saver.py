@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import operator
 import sqlite3
 import threading
@@ -19,10 +20,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.sqlite import SqliteSaver
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Durability, interrupt
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.saver import LOOK_KEY, Saver
@@ -210,6 +211,48 @@ def test_a_message_that_a_caller_changes_is_not_changed_in_the_store(stores: Sto
         assert (message.content, message.additional_kwargs) == ("x" * 1000, {})
         message.content = "changed"
         message.additional_kwargs["changed"] = True
+
+
+def changing(saver: BaseCheckpointSaver[Any]) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """Build a graph whose third node changes an old message where it stands, and returns it."""
+
+    def call(state: MessagesState) -> Any:
+        tool_call = {"name": "pay", "args": {"amount": 1}, "id": "call"}
+        return {"messages": [AIMessage("Pay", id="asked", tool_calls=[tool_call])]}
+
+    def wait(state: MessagesState) -> Any:
+        return {"messages": [AIMessage("Waiting")]}
+
+    def change(state: MessagesState) -> Any:
+        asked = next(message for message in state["messages"] if message.id == "asked")
+        assert isinstance(asked, AIMessage)
+        asked.additional_kwargs["edited"] = True
+        asked.tool_calls[0]["args"]["amount"] = 2
+        return {"messages": [asked]}
+
+    graph = StateGraph(MessagesState)
+    for name, node in (("call", call), ("wait", wait), ("change", change), ("end", wait)):
+        graph.add_node(name, node)
+    edges = itertools.pairwise((START, "call", "wait", "change", "end", END))
+    for source, target in edges:
+        graph.add_edge(source, target)
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+@pytest.mark.parametrize("awaited", [False, True])
+def test_what_a_node_changed_in_a_message_is_stored(
+    stores: Stores, durability: Durability, awaited: bool
+) -> None:
+    config, graph = thread(), changing(stores.saver)
+    if awaited:
+        asyncio.run(graph.ainvoke({"messages": "go"}, config, durability=durability))
+    else:
+        graph.invoke({"messages": "go"}, config, durability=durability)
+    stores.database.call("landed", lambda _: None)
+    with closing(open_stores(stores.database.path.parent, url=store_url())) as other:
+        asked = changing(other.saver).get_state(config).values["messages"][1]
+    assert (asked.tool_calls[0]["args"], asked.additional_kwargs) == ({"amount": 2}, {"edited": True})
 
 
 def test_what_was_looked_at_is_put_together_once_and_handed_over_once(
