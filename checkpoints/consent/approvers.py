@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -11,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.domain.errors import GateError
 
 CHANNEL = "channel:"
+_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+# Letters and marks that are not shown, beside controls (Unicode, Default_Ignorable_Code_Point)
 
 
 class Approval(BaseModel):
@@ -82,5 +85,7 @@ def check_approvals(
 
 
 def _person(name: str) -> str:
-    """Spell a name in one way: `Kim` and `kim ` are one person."""
-    return unicodedata.normalize("NFKC", name).strip().casefold()
+    """Spell a name in one way: `Kim`, `kim ` and one with letters that nobody sees are one person."""
+    plain = unicodedata.normalize("NFKC", name)
+    seen = "".join(c for c in _UNSEEN.sub("", plain) if unicodedata.category(c) not in ("Cc", "Cf"))
+    return " ".join(seen.split()).casefold()

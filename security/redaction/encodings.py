@@ -11,6 +11,7 @@ import html
 import json
 import math
 import shlex
+import unicodedata
 from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
@@ -19,7 +20,7 @@ WORTH = 16  # characters of a secret that give it away
 
 def spellings(secret: str) -> set[str]:
     """List every spelling of a secret that is searched for."""
-    quoted = {form for text in (secret, secret[::-1]) for form in _quoted(text)}
+    quoted = {form for text in {secret, secret[::-1], *_respelled(secret)} for form in _quoted(text)}
     data = secret.encode()
     encoded = {*_percent(secret), *_base64(data), *_base64(quote(secret, safe="").encode())}
     encoded |= {data.hex(), data.hex().upper(), data.hex(" "), data.hex(":"), data.hex()[::-1]}
@@ -31,6 +32,13 @@ def spellings(secret: str) -> set[str]:
 def enough(spelling: str, secret: str) -> int:
     """Say how much of a spelling gives the secret away: half of it, and no less than 16 characters' worth."""
     return min(len(spelling), math.ceil(len(spelling) * max(0.5, WORTH / len(secret))))
+
+
+def _respelled(secret: str) -> Iterator[str]:
+    """Spell a secret as it is typed: accents in one character or two, and in capitals where it is no word."""
+    yield from (unicodedata.normalize("NFC", secret), unicodedata.normalize("NFD", secret))
+    if len(secret) >= WORTH:
+        yield from (secret.upper(), secret.lower())
 
 
 def _quoted(text: str) -> Iterator[str]:

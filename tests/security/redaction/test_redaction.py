@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import unicodedata
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -26,6 +28,23 @@ def test_no_shape_of_a_secret_stays_readable(shape: str) -> None:
     assert cleaned.endswith(" after")
     assert "[REDACTED PLAIN]" in cleaned
     assert "[REDACTED ODD]" in cleaned
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_a_secret_with_accents_is_found_in_one_character_or_two(form: Literal["NFC", "NFD"]) -> None:
+    redactor = Redactor({"WORDS": "größte-Schlüssel"})
+    spelled = unicodedata.normalize(form, "größte-Schlüssel")
+    assert redactor.text(f"it is {spelled}.") == "it is [REDACTED WORDS]."
+
+
+@pytest.mark.parametrize("typed", [PLAIN.upper(), PLAIN.lower()])
+def test_a_long_secret_is_found_in_capitals_and_without(typed: str) -> None:
+    assert CLEAN.text(f"it is {typed}.") == "it is [REDACTED PLAIN]."
+
+
+def test_a_short_secret_that_may_be_a_word_is_found_as_it_is() -> None:
+    redactor = Redactor({"WORD": "Production"})
+    assert redactor.text("production, Production") == "production, [REDACTED WORD]"
 
 
 @pytest.mark.parametrize(
