@@ -176,9 +176,10 @@ def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
 def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run has ended and its thread does not know it yet: it died early, or was cancelled.
 
-    One that was cancelled from outside may have stopped anywhere; its answer is not on the thread.
+    One that was cancelled from outside may have stopped anywhere; its answer is not on the thread. Where all
+    that its tasks wrote is on record, none of them is `next`, and the graph would go on behind them.
     """
-    if not run.ended or not snapshot.next:
+    if not run.ended or not snapshot.tasks:
         return False
     messages = snapshot.values.get("messages", ())
     unanswered = not any(_answers(message, run.run_id) for message in messages)
@@ -195,10 +196,11 @@ def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
     """
     if run is None or not run.ended or to_be_closed(run, snapshot):
         return False
-    if not snapshot.created_at:
+    begun = snapshot.values.get("run_id") == run.run_id
+    if not snapshot.created_at or (snapshot.tasks and not begun):
         cause = f"run {run.run_id} has ended ({run.status}), and nothing of it is on its thread"
         raise RunError(cause, f"see its record: planwright show {run.thread_id}; or send a new message")
-    if snapshot.next:
+    if any(task.name not in LAST_NODE for task in snapshot.tasks):
         raise RunError(
             f"run {run.run_id} has ended ({run.status}); its state was changed since",
             "begin a new run on this thread, or a new thread; after a restore: planwright db check",

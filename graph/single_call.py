@@ -65,7 +65,14 @@ def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> Pl
     wrong += [f"{name}: {key}: a call refers to nothing" for key in args if has_reference(args[key])]
     if wrong:
         raise SetupError("; ".join(wrong), f"see its arguments: planwright capabilities {name}")
-    return PlanStep(id="call", capability=name, params=dict(args), description=f"Call {name}")
+    # Nobody estimates its risk: that of the capability counts.
+    return PlanStep(
+        id="call",
+        capability=name,
+        params=dict(args),
+        description=f"Call {name}",
+        estimated_risk="None",
+    )
 
 
 class SingleCalls:

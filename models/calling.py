@@ -30,7 +30,7 @@ from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
 from planwright.models.providers.common_form import REASONING, without_reasoning
-from planwright.models.providers.pricing import price, tokens_of, used_in_vain, worst_price
+from planwright.models.providers.pricing import price, tokens_of, used_in_vain
 from planwright.models.providers.router import Router
 from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamWatch
@@ -188,7 +188,7 @@ class Models:
         provider = self.router.provider(route)
         prices = provider.prices if provider else None
         estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
-        worst_cost = worst_price(route, estimate, call.max_tokens, prices)
+        worst_cost = price(route, estimate, call.max_tokens, prices)
         worst = Amount(estimate + call.max_tokens, cost=worst_cost)
         now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
         names = (lease.run_id, lease.tenant, route.provider)

@@ -21,7 +21,7 @@ from planwright.domain.results import Finding, StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.model_calls import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
-from planwright.models.providers.pricing import price, worst_price
+from planwright.models.providers.pricing import price
 from planwright.models.roles import serving
 from planwright.planning.rules import Rules
 from planwright.prompts import instructed, render
@@ -88,7 +88,7 @@ def _price(providers: Providers, route: ModelRoute | None, tokens: int) -> int |
 
 def _room(providers: Providers, route: ModelRoute) -> int | None:
     """Price the longest reply of the model of a route."""
-    return worst_price(route, 0, MAX_TOKENS, prices_of(providers, route))
+    return price(route, 0, MAX_TOKENS, prices_of(providers, route))
 
 
 def call_count(entry: VerifiedStep) -> int:

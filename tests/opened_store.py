@@ -43,4 +43,5 @@ class _Outside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Do nothing: it is done."""
+        """Close the session: nobody else does."""
+        self.close()

@@ -114,12 +114,26 @@ def call_ruling(
         (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
         for match in explanation.matches
     ]
-    flaw = "" if args is None else "; ".join(misfits(capability, args))
-    return CallRuling(explanation, looks, flaw, _consent(judged, undecided=explanation.ruling.undecided))
+    flaw = "" if args is None else _flaw(capability, args, context)
+    consent = _consent(judged, refused=bool(flaw), undecided=explanation.ruling.undecided)
+    return CallRuling(explanation, looks, flaw, consent)
 
 
-def _consent(judged: Judgement, *, undecided: bool) -> str:
+def _flaw(capability: Capability, args: dict[str, JsonValue], context: CallContext) -> str:
+    """Say why verification would refuse these arguments; "" where it would not."""
+    if flaws := [*misfits(capability, args)]:
+        return "; ".join(flaws)
+    try:
+        capability.check(args, context)
+    except CapabilityRejected as error:
+        return error.cause
+    return ""
+
+
+def _consent(judged: Judgement, *, refused: bool, undecided: bool) -> str:
     """Say whether a person is asked, and why."""
+    if refused:
+        return "nobody is asked: the call is refused"
     if undecided:
         return "that depends on arguments that are not known yet"
     if judged.denied:

@@ -21,10 +21,10 @@ def price(
 ) -> int | None:
     """Price a call by its tokens: as its provider's settings say, else by the list of genai-prices.
 
-    A part of a micro-cent counts as a whole one.
+    A part of a micro-cent counts as a whole one. The embedded planner costs nothing.
     """
     if route.embedded:
-        return None
+        return 0
     if prices is not None:
         dollars = (
             prices.input_per_million * input_tokens + prices.output_per_million * output_tokens
@@ -61,10 +61,3 @@ def used_in_vain(error: ModelError, worst: Amount) -> Amount:
     """Count a call that failed: in full where its provider may have been at work on a reply when it ended."""
     unheard = isinstance(error, ModelInterrupted) or isinstance(error.__cause__, TimeoutError)
     return worst if unheard else Amount(cost=None)
-
-
-def worst_price(
-    route: ModelRoute, input_tokens: int, output_tokens: int, prices: PriceSettings | None = None
-) -> int | None:
-    """Price what a call may use at most. The embedded planner sends nothing: it cannot cost anything."""
-    return 0 if route.embedded else price(route, input_tokens, output_tokens, prices)

@@ -17,7 +17,7 @@ from planwright.models.failover.classify import classify
 from planwright.models.json_reply import read_json
 from planwright.models.providers.matching import route_of
 from planwright.models.providers.openai_compatible import chat_model
-from planwright.models.providers.pricing import worst_price
+from planwright.models.providers.pricing import price
 from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.models.replies.structured import asking
 from planwright.settings.agents import RunBudgetSettings
@@ -86,7 +86,7 @@ class Probe:
         """Make a call within the provider's budget; `call` returns what was wrong with the reply."""
         route, provider = route_of(self._name, self._provider), self._provider
         sent = count_tokens_approximately([JSON], tools=[TOOL])
-        worst = Amount(sent + TOKENS, cost=worst_price(route, sent, TOKENS, provider.prices))
+        worst = Amount(sent + TOKENS, cost=price(route, sent, TOKENS, provider.prices))
         budgeted = BudgetedCall(f"probe_{self._name}", "default", self._name, "model", worst)
         now, limits = self._now(), RunBudgetSettings()
         reservation = await self._budgets.reserve(budgeted, limits, now, within=provider)

@@ -123,6 +123,22 @@ def test_where_it_is_not_known_whether_a_person_is_asked_nothing_else_is_said(
         asked(folder, capsys, "http.request")
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "flaw"),
+    [
+        ("http.request", {"method": "POST", "url": "http://169.254.169.254/x"}, "which is not public"),
+        ("mail.send", {"to": "kim@example.com"}, "field required"),
+        ("files.write", {"path": "../a", "text": "x"}, "is outside the workspace"),
+    ],
+)
+def test_of_a_call_that_would_be_refused_nobody_is_said_to_be_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, args: dict[str, str], flaw: str
+) -> None:
+    explained = asked(tmp_path, capsys, name, args)
+    assert flaw in explained["arguments"]
+    assert explained["consent"] == "nobody is asked: the call is refused"
+
+
 def test_tenant_approvers_and_mode_are_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = asked(folder, capsys, "tickets.create", {"title": "t"}, "guest")
     assert (told["answer"], told["approvers"]) == ("ask", ["kim"])

@@ -24,7 +24,6 @@ from planwright.models.providers.pricing import (
     price,
     tokens_of,
     used_in_vain,
-    worst_price,
 )
 from planwright.models.providers.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
@@ -88,8 +87,8 @@ def test_an_unknown_price_is_unknown_and_not_nothing(model: str) -> None:
     assert price(route(model), 1000, 1000) is None
 
 
-def test_the_embedded_planner_is_unpriced() -> None:
-    assert price(EMBEDDED, 1000, 1000) is None
+def test_the_embedded_planner_costs_nothing() -> None:
+    assert price(EMBEDDED, 1000, 1000) == 0
 
 
 @pytest.mark.parametrize("model", ["gpt-4o-mini", "gpt-5-mini"])
@@ -132,15 +131,6 @@ def test_a_stated_price_goes_before_the_public_list() -> None:
 def test_a_part_of_a_micro_cent_counts_as_a_whole_one() -> None:
     tiny = PriceSettings.model_validate({"input_per_million": "0.001", "output_per_million": 0})
     assert [price(route("m"), tokens, 0, tiny) for tokens in (0, 1, 10, 11)] == [0, 1, 1, 2]
-
-
-@pytest.mark.parametrize("model", ["gpt-4o-mini", "nobody-has-this-model"])
-def test_the_worst_case_of_a_call_is_the_price_of_all_it_may_use(model: str) -> None:
-    assert worst_price(route(model), 10, 4096) == price(route(model), 10, 4096)
-
-
-def test_the_embedded_planner_can_cost_nothing() -> None:
-    assert worst_price(EMBEDDED, 10**6, 10**6) == 0
 
 
 WORST = Amount(5000, cost=7)

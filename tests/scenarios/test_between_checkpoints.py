@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import closing, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+
+from planwright.checkpoints.ownership.cancelling import cancel
+from planwright.checkpoints.records import open_records
+from planwright.domain.errors import RunError
+from tests.opened_store import store_url
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
@@ -37,3 +45,24 @@ def test_a_run_that_was_approved_goes_on_from_what_its_tasks_wrote(scene: Scene,
     (output,) = scene.child(scene.entry(), **job)["outputs"]
     assert output.get("status") == "completed", output
     assert scene.done == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("number", range(2, BEGUN + 1))
+@pytest.mark.parametrize("then", ["read", "asked anew"])
+def test_a_run_that_was_cancelled_from_outside_is_closed(scene: Scene, number: int, then: str) -> None:
+    job = {"replies": [plan(scene), "the answer"], "settings": UNGATED}
+    scene.child(scene.entry(message="Do it"), die_short_of=number, **job)
+    before = scene.done
+    records = open_records(scene.workspace / ".planwright", url=store_url())
+    with closing(records), suppress(RunError):  # it may have ended
+        asyncio.run(cancel(records, scene.thread, "kim", datetime.now(UTC)))
+    agent = scene.agent("hello", planning={"mode": "never"})
+    if then == "asked anew":
+        assert scene.ask(agent)["answer"] == "hello"
+    elif number == 2:
+        with pytest.raises(RunError, match="nothing of it is on its thread"):
+            agent.invoke(None, scene.config)
+    else:  # the thread of a run that was ended from outside has an answer of its own
+        output = agent.invoke(None, scene.config)
+        assert [output["status"]] == [run["status"] for run in scene.rows("SELECT status FROM runs")]
+    assert scene.done == before
