@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 
 class StoreReader:
-    """The records of a workspace, to read. Rows come as dicts by column."""
+    """The records of a workspace, to read. Rows come as dicts by column.
+
+    The connection is closed with the last reference to it: a server would keep its session open.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -31,7 +34,7 @@ class StoreReader:
         """Ask one statement, and yield its rows."""
         cursor = self._connection.execute(sql, parameters)
         names = [column[0] for column in cursor.description]
-        return (dict(zip(names, row, strict=True)) for row in cursor)
+        return self._rows(cursor, names)
 
     def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Run what reads several rows together; its rows come as tuples."""
@@ -45,6 +48,13 @@ class StoreReader:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    def _rows(self, cursor: sqlite3.Cursor, names: Sequence[str]) -> Iterator[Report]:
+        yield from (dict(zip(names, row, strict=True)) for row in cursor)
+
+    def __del__(self) -> None:
+        with suppress(sqlite3.Error):
+            self.close()
 
 
 def has_store(settings: Settings) -> bool:
