@@ -19,6 +19,7 @@ from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.domain.errors import LeaseLost, PlanwrightError, RunHeld, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
+from planwright.sessions.pruning import Pruning
 from planwright.sessions.schedules import Schedules
 from planwright.sessions.watchdog import Watchdog
 from planwright.telemetry.log_records import ids_of
@@ -41,6 +42,7 @@ class Worker:
         self._settings = agent.door.settings.queue
         self._watchdog = Watchdog(agent)
         self._schedules = Schedules(agent)
+        self._pruning = Pruning(self._stores, agent.door.settings.storage, self._clock)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, datetime] = {}
         self._stopped = asyncio.Event()
@@ -64,6 +66,7 @@ class Worker:
                 await self._wait()
         finally:
             await self._drain()
+            await self._pruning.stop()
             await self._leave()
             _LOG.info("worker ends")
 
@@ -95,6 +98,7 @@ class Worker:
             self._name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
         await self._schedules.queue_due()
         await self._watchdog.look(self._tasks)
+        self._pruning.look()
         self._ahead = deque(await self._stores.queue.runnable(self._clock()))
         self._looked_s = time.monotonic()
 

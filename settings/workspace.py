@@ -65,7 +65,7 @@ class StorageSettings(BaseModel):
     keep_checkpoints: int = Field(50, ge=1)
     """Checkpoints of a thread that stay when a run of it ends: the points that a fork can begin at."""
     keep_days: float | None = Field(None, ge=0)
-    """Days after its last end from which `db prune` leaves a thread only its newest; None for no such end."""
+    """Days after its last end from which a worker or `db prune` leaves a thread its newest; None for never."""
     tenants: dict[str, RetentionSettings] = {}
     """What is otherwise for one tenant, by its name."""
 
@@ -77,6 +77,12 @@ class StorageSettings(BaseModel):
         """Say for how many days after its last end a thread of a tenant has more than the newest."""
         days = self._own(tenant).keep_days
         return self.keep_days if days is None else days
+
+    @property
+    def keeps_for_days(self) -> bool:
+        """Whether threads of some tenant are kept whole for some days only."""
+        days = (self.keep_days, *(tenant.keep_days for tenant in self.tenants.values()))
+        return any(number is not None for number in days)
 
     def _own(self, tenant: str) -> RetentionSettings:
         return self.tenants.get(tenant, RetentionSettings())

@@ -78,7 +78,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
         raise store_error(path, error) from error
 
 
-async def prune_server(database: Database, retention: Retention) -> int:
+async def prune_in_use(database: Database, retention: Retention) -> int:
     """Do the same in a store that others work in meanwhile, thread by thread; count what went.
 
     A thread whose run is open or held by a process is left alone: the end of that run prunes it. So is one

@@ -15,7 +15,7 @@ from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.findings import StoreFinding
-from planwright.checkpoints.upkeep.prune import Retention, prune_server, prune_store
+from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.checkpoints.upkeep.store_files import has_files, no_store
@@ -94,7 +94,7 @@ def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     settings = load(workspace)
     retention = Retention(settings.storage, utc_now(), keep)
     if settings.store_url:
-        gone, then = asyncio.run(_prune_server(settings, retention)), "the server uses their space again"
+        gone, then = asyncio.run(_prune_on_server(settings, retention)), "the server uses their space again"
     else:
         gone = prune_store(settings.store_folder, retention)
         then = "the space goes back to the disk with: planwright db vacuum"
@@ -105,14 +105,14 @@ def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     return 0
 
 
-async def _prune_server(settings: Settings, retention: Retention) -> int:
+async def _prune_on_server(settings: Settings, retention: Retention) -> int:
     if not has_store(settings):
         raise no_runs(settings)
     patience_s = settings.storage.busy_timeout_s
     with closing(
         open_records(settings.store_folder, url=settings.store_url, busy_timeout_s=patience_s)
     ) as records:
-        return await prune_server(records.database, retention)
+        return await prune_in_use(records.database, retention)
 
 
 def make_small(workspace: Path, as_json: bool) -> int:

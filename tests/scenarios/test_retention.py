@@ -12,7 +12,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from planwright.checkpoints.records import open_records
-from planwright.checkpoints.upkeep.prune import Retention, prune_server, prune_store
+from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.open_store import store_files
 from planwright.domain.clock import utc_now
@@ -53,7 +53,7 @@ def prune(scene: Scene, days: float, **storage: Any) -> int:
     if not settings.store_url:
         return prune_store(settings.store_folder, retention)
     with closing(open_records(settings.store_folder, url=settings.store_url)) as records:
-        return asyncio.run(prune_server(records.database, retention))
+        return asyncio.run(prune_in_use(records.database, retention))
 
 
 def check_whole(scene: Scene) -> None:
@@ -113,10 +113,10 @@ def test_on_a_server_a_thread_that_a_process_is_at_is_left_alone(scene: Scene) -
         agent.stores.database.call("test", lambda c: c.execute(query, (until,)).rowcount)
 
     hold(1)
-    assert asyncio.run(prune_server(agent.stores.database, retention)) == 0
+    assert asyncio.run(prune_in_use(agent.stores.database, retention)) == 0
     assert counts(scene) == before
     hold(0)
-    assert asyncio.run(prune_server(agent.stores.database, retention)) > 0
+    assert asyncio.run(prune_in_use(agent.stores.database, retention)) > 0
     assert set(counts(scene).values()) == {1}
 
 

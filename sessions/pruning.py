@@ -1,0 +1,52 @@
+"""Once a day a worker removes the checkpoints that settings keep no longer (`storage.keep_days`)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from datetime import datetime, timedelta
+
+from planwright.checkpoints.stores import Stores
+from planwright.checkpoints.upkeep.prune import Retention, prune_in_use
+from planwright.domain.clock import Clock
+from planwright.domain.errors import StoreFailed
+from planwright.settings.workspace import StorageSettings
+
+EVERY = timedelta(days=1)
+_LOG = logging.getLogger("planwright.sessions")
+
+
+class Pruning:
+    """Prunes a store beside what its worker is at: threads whose runs are open or held stay as they are."""
+
+    def __init__(self, stores: Stores, storage: StorageSettings, clock: Clock) -> None:
+        self._stores = stores
+        self._storage = storage
+        self._clock = clock
+        self._due: datetime | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    def look(self) -> None:
+        """Begin, where a day has gone by since it last began, or it never has; nobody waits for it."""
+        now = self._clock()
+        at_work = self._task is not None and not self._task.done()
+        if at_work or not self._storage.keeps_for_days or (self._due and now < self._due):
+            return
+        self._due = now + EVERY
+        self._task = asyncio.create_task(self._prune(now), name="prune")
+
+    async def stop(self) -> None:
+        """Stop after the thread that it is at."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _prune(self, now: datetime) -> None:
+        try:
+            gone = await prune_in_use(self._stores.database, Retention(self._storage, now))
+        except StoreFailed as error:
+            _LOG.error("the store failed, it is pruned tomorrow: %s", error.cause)
+        else:
+            _LOG.info("%d checkpoints were removed that storage.keep_days keeps no longer", gone)
