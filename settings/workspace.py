@@ -65,7 +65,7 @@ class StorageSettings(BaseModel):
     keep_checkpoints: int = Field(50, ge=1)
     """Checkpoints of a thread that stay when a run of it ends: the points that a fork can begin at."""
     keep_days: float | None = Field(None, ge=0)
-    """Days after its last end from which a worker or `db prune` leaves a thread its newest; None for never."""
+    """Days after its last end from which workers and `db prune` leave a thread its newest; None for never."""
     tenants: dict[str, RetentionSettings] = {}
     """What is otherwise for one tenant, by its name."""
 
