@@ -168,7 +168,7 @@ order: setup  ## 500 plans that read and write the same things end as if run one
 workers: setup  ## 200 sessions, and workers that are killed, stopped and asked to end all the while -> workers.json
 	$(BIN)/python -m benchmarks.workers
 
-sessions: setup  ## 2,000 sessions of twenty shapes, whose processes are killed at counted boundaries -> sessions.json
+sessions: setup  ## 2,500 sessions of twenty shapes, whose processes are killed at commits and short of checkpoints -> sessions.json
 	$(BIN)/python -m benchmarks.sessions
 
 scale: setup postgresql  ## Files and PostgreSQL side by side: throughput, 10,000 gates, 500 live sessions, 10,000 steps -> scale.json

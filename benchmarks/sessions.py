@@ -1,7 +1,8 @@
 """Sessions of many shapes, whose processes are killed at counted boundaries; others go on with them.
 
-Effects are counted by a receiver outside. With `--postgres` the store is a schema of a server, and a third of
-the points each kill a process, end all sessions of the store, or kill the server. Every trial is written to
+A fifth are killed short of a checkpoint of the graph, when all before it is on record. Effects are counted by
+a receiver outside. With `--postgres` the store is a schema of a server, and a quarter of the points each do
+one of these, end all sessions of the store, or kill the server. Every trial is written to
 a `.jsonl` as it ends: the same command goes on where it was broken off. Writes `sessions.json`, and exits
 with 1 when an effect was lost or doubled, or anything ended otherwise than it should have.
 """
@@ -42,10 +43,7 @@ def main() -> int:
     preload()
     server = PostgresServer.start() if options.postgres else None
     address = server.url("") if server else ""
-    wanted: dict[Strike, int] = {"process": options.points}
-    if server is not None:
-        chosen: Sequence[Strike] = options.only or STRIKES
-        wanted = {strike: -(-options.points // len(chosen)) for strike in chosen}
+    wanted = _wanted(options)
     try:
         trials = [trial for strike in wanted for trial in sweep(options, strike, wanted[strike], address)]
     finally:
@@ -54,16 +52,22 @@ def main() -> int:
     figures = figures_of(trials)
     options.json.write_text(json.dumps(figures, indent=2) + "\n")
     for strike in wanted:
-        _kept_trials(options, strike, address).unlink(missing_ok=True)
+        _kept_trials(options, strike).unlink(missing_ok=True)
     _print(Console(), trials, figures)
     return int(any(figures[name] for name in BAD))
 
 
+def _wanted(options: argparse.Namespace) -> dict[Strike, int]:
+    """Say how many sessions are to be struck in each way."""
+    if options.only or options.postgres:
+        chosen: Sequence[Strike] = options.only or STRIKES
+        return dict.fromkeys(chosen, -(-options.points // len(chosen)))
+    return {"process": options.points, "checkpoint": options.points // 4}
+
+
 def sweep(options: argparse.Namespace, strike: Strike, wanted: int, address: str) -> Trials:
     """Play every shape without a strike, then strike at a sample of what boundaries there were."""
-    kept = options.json.with_name(
-        f"{options.json.stem}-{strike if address else 'files'}-{options.seed}.jsonl"
-    )
+    kept = _kept_trials(options, strike)
     trials = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     shapes = [name for name in SESSIONS if not options.shape or name in options.shape]
     with tempfile.TemporaryDirectory(prefix="sessions-", dir=quick_folder()) as place:
@@ -76,11 +80,10 @@ def sweep(options: argparse.Namespace, strike: Strike, wanted: int, address: str
     return trials
 
 
-def _kept_trials(options: argparse.Namespace, strike: Strike, address: str) -> Path:
+def _kept_trials(options: argparse.Namespace, strike: Strike) -> Path:
     """Name the file that trials are written to as they end, until all have."""
-    return Path(
-        options.json.with_name(f"{options.json.stem}-{strike if address else 'files'}-{options.seed}.jsonl")
-    )
+    path: Path = options.json
+    return path.with_name(f"{path.stem}-{strike}-{options.seed}.jsonl")
 
 
 def _played(

@@ -35,7 +35,7 @@ from benchmarks.session_tasks import (
     work,
 )
 from benchmarks.session_verdict import session_wrong
-from benchmarks.strikes import Point, Strike, Trap
+from benchmarks.strikes import Point, Strike, Trap, stand_at_checkpoints
 from planwright.domain.errors import StoreFailed
 from planwright.graph import watching
 from planwright.state.invocation import utc_now
@@ -191,7 +191,10 @@ class Play:
         """Do the task with an agent of its own; a store that fails is tried again by the next process."""
         clock = Leap() if self.shape.scheduled else utc_now
         with contextlib.suppress(StoreFailed):
-            agent = self.stage.open(trap, clock)
+            short = trap is not None and self.point.strike == "checkpoint"
+            agent = self.stage.open(None if short else trap, clock)
+            if short and trap is not None:
+                stand_at_checkpoints(agent.stores.saver, trap)
             try:
                 task(self.stage, agent)
             finally:

@@ -1,4 +1,8 @@
-"""Where a session is struck, and by what: a process is killed, sessions of the store end, its server dies."""
+"""Where a session is struck, and by what: a process is killed, sessions of the store end, its server dies.
+
+A process is killed at boundaries of commits, or short of a checkpoint of the graph, when all that was written
+before that is on record. Which commits those are depends on how quick a machine is.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,17 @@ import random
 import signal
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-Strike = Literal["process", "session", "server"]
+from langchain_core.runnables import RunnableConfig
+
+from planwright.checkpoints.saver import Saver
+from planwright.checkpoints.thread_state.jobs import namespace_of
+
+Strike = Literal["process", "checkpoint", "session", "server"]
 MOST_DELAY_S = 0.004
 
 
@@ -33,6 +43,18 @@ class Point:
         return f"{self.server}{name}&application_name={name}" if self.server else ""
 
 
+def stand_at_checkpoints(saver: Saver, trap: Callable[[str], None]) -> None:
+    """Have a trap stand at each checkpoint, before it is written and when all before it is on record."""
+    put = saver.aput
+
+    async def aput(*args: Any) -> RunnableConfig:
+        await saver.landed("")
+        trap(f"before checkpoint {namespace_of(args[0]).partition(':')[0] or 'of the graph'}")
+        return await put(*args)
+
+    saver.aput = aput  # type: ignore[assignment,method-assign]
+
+
 class Trap:
     """Count the boundaries of all processes of a session in one file, and strike at some of them."""
 
@@ -50,7 +72,7 @@ class Trap:
             os.write(self._log, f"{'! ' if strikes else ''}{name}\n".encode())
             if not strikes:
                 return
-            if self._point.strike == "process":
+            if self._point.strike in ("process", "checkpoint"):
                 os.kill(os.getpid(), signal.SIGKILL)
             chance = random.Random(f"{self._point.shape} {self._seen}")
             delay_s = chance.choice((0, MOST_DELAY_S)) * chance.random()

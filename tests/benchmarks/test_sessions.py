@@ -36,8 +36,8 @@ def test_a_session_whose_processes_are_killed_is_done_once(tmp_path: Path) -> No
         code, printed = process.wait(PATIENCE_S), process.stdout + process.stderr
     assert code == 0, printed
     figures = json.loads((tmp_path / "sessions.json").read_text())
-    assert (figures["points"], figures["bad"]) == (4, [])
-    assert sum(figures["by_process"].values()) == 4
+    assert (figures["points"], figures["bad"]) == (5, [])
+    assert figures["by_strike"] == {"process": 4, "checkpoint": 1}
     assert list(tmp_path.glob("*.jsonl")) == []
 
 
