@@ -75,7 +75,7 @@ async def row(stores: Stores) -> Run:
 
 
 async def taken(stores: Stores, run: Run) -> Lease:
-    """Take the run of a process that was killed: a server needs a moment to see that its session has ended."""
+    """Take the run of a process that was killed: a server needs a moment to see that its session ended."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             with contextlib.suppress(RunHeld):
