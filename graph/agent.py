@@ -123,7 +123,8 @@ class Agent(RunActions):
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
                 async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
-                    run.invocation.node_by_node = breakpoints or looks_at_nodes(kwargs.get("stream_mode"))
+                    looked_at = breakpoints or looks_at_nodes(kwargs.get("stream_mode"))
+                    run.invocation.node_by_node = looked_at or nested(merged)
                     async for chunk in self._admitted(run, options):
                         yield chunk
 

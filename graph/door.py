@@ -171,12 +171,9 @@ class Door:
             gates = await self.stores.gates.of_thread(run.thread_id)
             offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
             invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
-        configurable = {
-            **arrival.config.get("configurable", {}),
-            CONFIG_KEY: invocation,
-            LEASE_KEY: lease,
-            PAID_KEY: invocation.paid,
-        }
+            invocation.land = partial(self.stores.saver.landed, run.thread_id)
+        configurable = {CONFIG_KEY: invocation, LEASE_KEY: lease, PAID_KEY: invocation.paid}
+        configurable = {**arrival.config.get("configurable", {}), **configurable}
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
         base = await self.stores.forks.base_of(run) if isinstance(input_, dict) and not fresh else None
         return AdmittedRun(input_, config, invocation.context, run, invocation, base)
@@ -296,5 +293,5 @@ class Door:
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:
     """Say of a fault of the store what becomes of the run that met it."""
-    going_on = f"then go on, nothing is done twice: planwright resume {run.thread_id}"
-    return StoreFailed(f"{error.cause}; run {run.run_id} is paused", f"{error.next_step}; {going_on}")
+    step = f"{error.next_step}; then go on, nothing is done twice: planwright resume {run.thread_id}"
+    return StoreFailed(f"{error.cause}; run {run.run_id} is paused", step)

@@ -47,8 +47,11 @@ class _Node(Generic[StateT, UpdateT]):
         self._node = node
 
     async def __call__(self, state: StateT, config: RunnableConfig) -> UpdateT:
-        invocation_of(config).check_writes()
-        return await self._node(state, config)
+        invocation = invocation_of(config)
+        invocation.check_writes()
+        update = await self._node(state, config)
+        await invocation.land()
+        return update
 
 
 class _Branch(Generic[StateT]):

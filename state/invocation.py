@@ -35,6 +35,10 @@ _PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
 
 
+async def nothing_to_wait_for() -> None:
+    """Go on at once: checkpoints are written behind all that they lean on."""
+
+
 @dataclass
 class Invocation:
     """One call of the graph for one run of one thread.
@@ -96,6 +100,8 @@ class Invocation:
     """Opens the spans of the invocation, where a program collects them."""
     check_writes: Callable[[], None] = lambda: None
     """Raises what kept something of the run from being written: then nothing more is done for it here."""
+    land: Callable[[], Awaitable[None]] = nothing_to_wait_for
+    """Waits until what a node wrote is durable, where its checkpoint goes into another store."""
     node_by_node: bool = False
     """Whether each node has a superstep of its own, as the caller wants to stop at nodes or looks at them."""
     worked_before_s: float = 0

@@ -4,8 +4,8 @@ The only argument is a JSON object: `workspace`, `settings`, `entries` (each nam
 it enters, and a `message`, a `resume` or neither, perhaps a `checkpoint_id`), `replies`, `alternatives`
 and `memories` of the scripted model (none: the embedded planner), `die` (end with SIGKILL right after the
 last entry), `die_at` (the name of the job of the store after whose commit to end so), `die_when` (`before`
-that commit) and `die_short_of` (the number of the checkpoint of the graph before which to end so, with all
-that was written before it on record).
+that commit), `die_short_of` (the number of the checkpoint of the graph before which to end so, with all that
+was written before it on record) and `inside` (enter a graph of another's making, with the agent as a node).
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from planwright.checkpoints.database import Boundary
+from planwright.checkpoints.saver import Saver
 from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import PlanwrightError
 from planwright.graph import build_graph, open_agent
@@ -41,7 +43,7 @@ def given(entry: dict[str, Any]) -> Any:
     return Command(resume=entry["resume"]) if "resume" in entry else None
 
 
-def enter(agent: Agent, entry: dict[str, Any]) -> dict[str, Any]:
+def enter(agent: Any, entry: dict[str, Any]) -> dict[str, Any]:
     """Enter the graph once, in the way the entry names."""
     at = {name: entry[name] for name in ("checkpoint_id",) if name in entry}
     config: RunnableConfig = {"configurable": {"thread_id": entry["thread"], **at}}
@@ -96,17 +98,33 @@ def deadly(job_name: str | None, when: str = "after") -> Boundary:
     return boundary
 
 
-def die_short_of(agent: Agent, number: int) -> None:
+class Mine(MessagesState, total=False):
+    """The state of a graph that has an agent as a node."""
+
+    answer: str
+    status: str
+
+
+def put_inside(agent: Agent, saver: Saver) -> Any:
+    """Make an agent a node of a graph that keeps its checkpoints by itself."""
+    graph = StateGraph(Mine)
+    graph.add_node("agent", agent)
+    graph.add_edge(START, "agent")
+    graph.add_edge("agent", END)
+    return graph.compile(checkpointer=saver)
+
+
+def die_short_of(saver: Saver, number: int) -> None:
     """End this process before a checkpoint is written, once what its tasks wrote is on record."""
-    put, numbers = agent.stores.saver.aput, itertools.count(1)
+    put, numbers = saver.aput, itertools.count(1)
 
     async def aput(*args: Any) -> RunnableConfig:
         if next(numbers) == number:
-            await agent.stores.saver.landed("")
+            await saver.landed("")
             os.kill(os.getpid(), signal.SIGKILL)
         return await put(*args)
 
-    agent.stores.saver.aput = aput  # type: ignore[assignment,method-assign]
+    saver.aput = aput  # type: ignore[assignment,method-assign]
 
 
 def play(job: dict[str, Any]) -> dict[str, Any]:
@@ -120,16 +138,22 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
         agent = build_graph(settings, model=model, stores=stores)
     else:
         agent = open_agent(Path(job["workspace"]))
+    graph: Any = agent
+    saver = agent.stores.saver
+    if job.get("inside"):
+        saver = open_stores(settings.store_folder, url=settings.store_url).saver
+        graph = put_inside(agent, saver)
     if "die_short_of" in job:
-        die_short_of(agent, job["die_short_of"])
+        die_short_of(saver, job["die_short_of"])
     outputs = []
     for entry in job["entries"]:
         try:
-            outputs.append(enter(agent, entry))
+            outputs.append(enter(graph, entry))
         except PlanwrightError as error:
             outputs.append({"refused": f"{type(error).__name__}: {error}"})
     if not job.get("die"):
         agent.close()
+        saver.database.close()
     asked = [[message.text for message in call] for call in model.prompts] if model else []
     return {"outputs": outputs, "asked": asked}
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 UNGATED = {"approval": {"plan": "never"}}
 APPROVE = {"decisions": [{"type": "approve"}]}
-BEGUN, APPROVED = 11, 7
-"""How many checkpoints the graph writes of the run of these tests, and how many once it was approved."""
+BEGUN, APPROVED, INSIDE = 11, 7, 17
+"""Checkpoints of the run of these tests: of all of it, from its approval on, and inside of another graph."""
 
 
 def plan(scene: Scene) -> str:
@@ -42,6 +42,16 @@ def test_a_run_that_was_approved_goes_on_from_what_its_tasks_wrote(scene: Scene,
     scene.child(scene.entry(message="Do it"), replies=[plan(scene)], settings=settings)
     job = {"replies": ["the answer"], "settings": settings}
     scene.child(scene.entry(resume=APPROVE), die_short_of=number, **job)
+    (output,) = scene.child(scene.entry(), **job)["outputs"]
+    assert output.get("status") == "completed", output
+    assert scene.done == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("number", range(2, INSIDE + 1))
+def test_a_run_inside_of_another_graph_goes_on_from_what_its_tasks_wrote(scene: Scene, number: int) -> None:
+    """That graph keeps its checkpoints elsewhere: none of them is durable before what it leans on."""
+    job = {"replies": [plan(scene), "the answer"], "settings": UNGATED, "inside": True}
+    scene.child(scene.entry(message="Do it"), die_short_of=number, **job)
     (output,) = scene.child(scene.entry(), **job)["outputs"]
     assert output.get("status") == "completed", output
     assert scene.done == ["s1", "s2"]
