@@ -15,6 +15,7 @@ from planwright.capabilities.compensation import check_compensation
 from planwright.capabilities.contract import NO_GUIDE, Capability, Guide, Hosts, Preflight, Varies
 from planwright.capabilities.resources import Resources
 from planwright.capabilities.signature import Function, check_name_and_docstring, signature
+from planwright.capabilities.source_code import code_hash
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import Compensation
 from planwright.domain.risk import EFFECTS, MODES, RISK_OF_MODE, RISKS, Effect, Mode, Risk
@@ -74,6 +75,7 @@ def capability(
             trusted_result=trusted_result,
         )
         check_compensation(declared)
+        code_hash(function)  # as it is now: the file may be another before somebody asks for the digest
         return declared
 
     return declare

@@ -7,7 +7,10 @@ import hashlib
 import inspect
 import marshal
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import resolve_name
 from pathlib import Path
 from types import ModuleType
@@ -16,107 +19,151 @@ from typing import NamedTuple
 OWN_PACKAGE = "planwright"
 INSTALLED = frozenset(("site-packages", "dist-packages"))
 MARK = "__planwright_loaded__"  # name within a module of what its file held
+STDLIB = Path(sysconfig.get_path("stdlib"))
 
 
-class _Loaded(NamedTuple):
-    """What the file of a module held when it was looked at first; a file can change later."""
+class _Source(NamedTuple):
+    """What the file of a module holds; of one that is loaded, what it held when it was looked at first."""
 
     spec: object
-    """Specification it was loaded by; loading it again makes another."""
+    """Specification the module was loaded by; loading it again makes another. None where it is not loaded."""
     digest: str
     """SHA-256 of the file."""
-    imports: tuple[str, ...]
-    """Names of modules that it may import, anywhere in it."""
+    text: bytes
+    """The bytes of the file."""
+
+
+@dataclass(frozen=True)
+class _Project:
+    """Where the modules of a project are."""
+
+    root: Path
+    """Folder that all of them are in."""
+    places: tuple[Path, ...]
+    """Folders that their names begin in, the first one first."""
+
+    def files_of(self, name: str) -> Iterator[tuple[str, Path]]:
+        """Find the files of a module of the project and of the packages that it is in, each with its name."""
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            folders, last = parts[: count - 1], parts[count - 1]
+            candidates = (
+                place.joinpath(*folders, *end)
+                for place in self.places
+                for end in ((last, "__init__.py"), (f"{last}.py",))
+            )
+            if file := next((path for path in candidates if self._has(path)), None):
+                yield ".".join(parts[:count]), file
+
+    def _has(self, path: Path) -> bool:
+        if not path.is_relative_to(self.root) or not path.is_file():
+            return False
+        return INSTALLED.isdisjoint(path.relative_to(self.root).parts)
 
 
 def code_hash(source: Callable[..., object] | type) -> str:
-    """Hash the file that a function or class was written in, and what that uses from beside it.
+    """Hash the file that a function or class was written in, and what that imports of its project.
 
-    They are hashed as they were loaded, so this is to be asked for soon after. What has no file is hashed by
-    its bytecode.
+    Files of modules that are loaded count as they were when they were looked at first, so this is to be asked
+    for as soon as they are; others count as they are now. Which are loaded makes no difference: two programs
+    that use one project name its code alike. What has no file is hashed by its bytecode.
     """
     written = inspect.unwrap(source)
     try:
-        path = inspect.getsourcefile(written)
+        path = Path(inspect.getsourcefile(written) or "")
     except TypeError:
-        path = None
-    if path is None or not Path(path).is_file():
+        path = Path()
+    if not path.is_file():
         code = getattr(written, "__code__", None)
         return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
-    module = sys.modules.get(written.__module__)
-    if module is None or _file_of(module) != Path(path):
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
-    digests = [_as_loaded(used).digest for used in _with_used(module)]
-    return digests[0] if len(digests) == 1 else hashlib.sha256("".join(sorted(digests)).encode()).hexdigest()
+    name = _name_of(written.__module__)
+    project = _project_of(name, path)
+    if project is None:
+        return _source_of(name, path).digest
+    digests = _digests(name, path, project)
+    if len(digests) == 1:
+        return digests[path]
+    lines = sorted(f"{file.relative_to(project.root).as_posix()} {digests[file]}" for file in digests)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _with_used(module: ModuleType) -> list[ModuleType]:
-    """List a module, and those of its project that it uses, as far as they are loaded."""
-    root, project = _root_of(module), {module.__name__: module}
-    pending = [module] if root else []
-    while root and pending:
-        for name in _as_loaded(pending.pop()).imports:
-            used = sys.modules.get(name)
-            if used is not None and name not in project and _is_in(root, used):
-                project[name] = used
-                pending.append(used)
-    return [*project.values()]
+def _name_of(module: str) -> str:
+    """Name a module as others import it, also the one that a program was started by (`python -m`)."""
+    spec = getattr(sys.modules.get(module), "__spec__", None) if module == "__main__" else None
+    return str(spec.name) if spec is not None else module
 
 
-def _root_of(module: ModuleType) -> Path | None:
-    """Say which folder the project of a module is in; None where only its own file counts.
+def _project_of(name: str, file: Path) -> _Project | None:
+    """Say where the project of a module is; None where only its own file counts.
 
     Of an installed module that is its package; what is installed beside it is none of its project.
     """
-    file, depth = _file_of(module), module.__name__.count(".") + hasattr(module, "__path__")
-    if file is None or _is_foreign(module) or depth >= len(file.parents):
+    depth = name.count(".") + (file.name == "__init__.py")
+    of_python = file.is_relative_to(STDLIB) and INSTALLED.isdisjoint(file.parts)
+    if name.partition(".")[0] == OWN_PACKAGE or of_python or depth >= len(file.parents):
         return None
-    if file.parents[depth].name not in INSTALLED:
-        return file.parents[depth]
-    return file.parents[depth - 1] if depth else None
+    base = root = file.parents[depth]
+    if base.name in INSTALLED:
+        if depth == 0:
+            return None
+        root = file.parents[depth - 1]
+    more = (Path(entry) for entry in sys.path if entry)
+    return _Project(root, (base, *(place for place in more if place != base and place.is_relative_to(root))))
 
 
-def _is_in(root: Path, module: ModuleType) -> bool:
-    file = _file_of(module)
-    if file is None or _is_foreign(module) or not file.is_relative_to(root):
-        return False
-    return INSTALLED.isdisjoint(file.relative_to(root).parts)
+def _digests(name: str, file: Path, project: _Project) -> dict[Path, str]:
+    """Hash a file and those of its project that it uses, and that those use."""
+    digests: dict[Path, str] = {}
+    pending = [(name, file)]
+    while pending:
+        name, file = pending.pop()
+        if file not in digests:
+            source = _source_of(name, file)
+            digests[file] = source.digest
+            package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+            imports = _imported_by(source.text, package)
+            pending += [pair for imported in imports for pair in project.files_of(imported)]
+    return digests
 
 
-def _is_foreign(module: ModuleType) -> bool:
-    """Say whether a module is ours or of Python itself: of no user's project, wherever it lies."""
-    package = module.__name__.partition(".")[0]
-    return package == OWN_PACKAGE or package in sys.stdlib_module_names
+def _source_of(name: str, file: Path) -> _Source:
+    module = sys.modules.get(name, sys.modules.get("__main__"))
+    # What replaced itself in `sys.modules` need be no module, and answer anything: only a real one has marks.
+    names = vars(module) if isinstance(module, ModuleType) else {}
+    if names.get("__file__") != str(file):
+        return _read(file, None)
+    source, spec = names.get(MARK), names.get("__spec__")
+    if not isinstance(source, _Source) or source.spec is not spec:
+        source = names[MARK] = _read(file, spec)
+    return source
 
 
-def _file_of(module: ModuleType) -> Path | None:
-    file = getattr(module, "__file__", None)
-    return Path(file) if file and Path(file).is_file() else None
+def _read(file: Path, spec: object) -> _Source:
+    text = file.read_bytes()
+    return _Source(spec, hashlib.sha256(text).hexdigest(), text)
 
 
-def _as_loaded(module: ModuleType) -> _Loaded:
-    spec = getattr(module, "__spec__", None)
-    loaded = vars(module).get(MARK)
-    if not isinstance(loaded, _Loaded) or loaded.spec is not spec:
-        text = Path(str(module.__file__)).read_bytes()
-        package = getattr(module, "__package__", None) or module.__name__
-        loaded = _Loaded(spec, hashlib.sha256(text).hexdigest(), tuple(_imported_by(text, package)))
-        setattr(module, MARK, loaded)
-    return loaded
-
-
-def _imported_by(text: bytes, package: str) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def _imported_by(text: bytes, package: str) -> tuple[str, ...]:
+    """Name the modules that a file may import, anywhere in it."""
     try:
-        tree = ast.parse(text)
+        nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError, RecursionError):
+        return ()
+    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return (
+        *plain,
+        *(name for node in nodes if isinstance(node, ast.ImportFrom) for name in _from(node, package)),
+    )
+
+
+def _from(node: ast.AST, package: str) -> Iterator[str]:
+    """Name the module that `from … import …` reads, and what may be modules in it."""
+    if not isinstance(node, ast.ImportFrom):
         return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            try:
-                base = resolve_name("." * node.level + (node.module or ""), package)
-            except ImportError:
-                continue  # it leads out of its package, and fails where it is reached
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names)
+    try:
+        base = resolve_name("." * node.level + (node.module or ""), package)
+    except ImportError:
+        return  # it leads out of its package, and fails where it is reached
+    yield base
+    yield from (f"{base}.{alias.name}" for alias in node.names)

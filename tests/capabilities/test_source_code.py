@@ -95,3 +95,83 @@ def test_code_that_is_loaded_again_is_other_code(tmp_path: Path) -> None:
 def test_an_import_that_leads_nowhere_is_left_out(tmp_path: Path) -> None:
     imports = "def unused():\n    from ... import nothing\n    import source_nowhere"
     assert len(digest(tmp_path / "a", SHOP.format(imports=imports, call="name"))) == 16
+
+
+def named(folder: Path, texts: dict[str, str]) -> str:
+    """Load a workspace of some files, of which `source_shop.py` declares a capability; name that."""
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    served_by = load_registry(folder, ["source_shop"]).get("shop.pay")
+    assert served_by is not None
+    return served_by.digest
+
+
+def test_whether_a_helper_is_loaded_already_makes_no_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = SHOP.format(imports="", call="__import__('json') and source_bank_of()(name)")
+    late += "\ndef source_bank_of():\n    import source_bank\n    return source_bank.send\n"
+    texts = {"source_shop.py": late, "source_bank.py": BANK, "source_vault.py": VAULT}
+    first = named(tmp_path / "a", texts)
+    assert "source_bank" not in sys.modules
+    assert named(tmp_path / "b", {**texts, "source_bank.py": BANK + "# changed"}) != first
+    monkeypatch.syspath_prepend(str(tmp_path / "c"))
+    (tmp_path / "c").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "c" / name).write_text(text, encoding="utf-8")
+    importlib.import_module("source_bank")
+    assert named(tmp_path / "c", texts) == first
+
+
+def test_helpers_that_change_places_are_another_code(tmp_path: Path) -> None:
+    shop = SHOP.format(imports="import source_bank, source_vault", call="source_bank.go()")
+    dry, live = "def go(): return 'dry run'", "def go(): return 'PAID'"
+    first = named(tmp_path / "a", {"source_shop.py": shop, "source_bank.py": dry, "source_vault.py": live})
+    other = named(tmp_path / "b", {"source_shop.py": shop, "source_bank.py": live, "source_vault.py": dry})
+    assert first != other
+
+
+@pytest.mark.parametrize("imports", ["import source_lib.money", "from source_lib import money"])
+def test_the_package_of_a_helper_counts(tmp_path: Path, imports: str) -> None:
+    texts = {"source_shop.py": SHOP.format(imports=imports, call="name"), "source_lib/money.py": ""}
+    first = named(tmp_path / "a", {**texts, "source_lib/__init__.py": "RATE = 1"})
+    assert named(tmp_path / "b", {**texts, "source_lib/__init__.py": "RATE = 1000"}) != first
+
+
+def test_a_helper_that_is_named_like_a_module_of_python_counts(tmp_path: Path) -> None:
+    texts = {"source_shop.py": SHOP.format(imports="import mailbox", call="name")}
+    first = named(tmp_path / "a", {**texts, "mailbox.py": "WHO = 'ada'"})
+    assert named(tmp_path / "b", {**texts, "mailbox.py": "WHO = 'eve'"}) != first
+
+
+def test_a_module_that_changes_before_anybody_asks_is_the_code_that_was_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = SHOP.format(imports="", call="name")
+    first = named(tmp_path / "a", {"source_shop.py": shop})
+    serve(tmp_path / "a", ())
+    del sys.modules["source_shop"]
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "source_shop.py").write_text(shop, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path / "b"))
+    pay = importlib.import_module("source_shop").pay
+    (tmp_path / "b" / "source_shop.py").write_text(f"{shop}# another", encoding="utf-8")
+    assert pay.digest == first
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "class C:\n    __file__ = __file__\nsys.modules[__name__] = C()",
+        "class C:\n    def __getattr__(self, name): return lambda *a, **k: 1\nsys.modules[__name__] = C()",
+        "class C:\n    __slots__ = ()\n    __file__ = __file__\nsys.modules[__name__] = C()",
+        "class M(type(sys)):\n    def __setattr__(self, *_): raise AttributeError('frozen')\n"
+        "sys.modules[__name__].__class__ = M",
+        "import os\nos.unlink(__file__)",
+    ],
+    ids=["no name", "answers all", "slots", "frozen", "no file"],
+)
+def test_a_helper_that_is_no_ordinary_module_is_no_fault(tmp_path: Path, helper: str) -> None:
+    shop = SHOP.format(imports="import source_bank", call="name")
+    assert len(named(tmp_path, {"source_shop.py": shop, "source_bank.py": f"import sys\n{helper}\n"})) == 16
