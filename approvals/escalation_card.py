@@ -106,7 +106,7 @@ def _answers(doubts: Sequence[Doubt], *, again: bool, floor: bool, respond: bool
     if len(doubts) > 1:
         return "Respond: say of each effect in doubt whether it happened."
     if doubts:
-        happened = "Respond: say that it happened, and with what result, or that it did not."
+        happened = "Respond: it happened, and your words are its result."
         return f"Approve: it did not happen, run it again. {happened}"
     approve = "Approve: run again what failed." if again else "Approve: accept it as it is."
     choices = [] if floor else [approve]

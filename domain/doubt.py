@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
@@ -13,6 +14,7 @@ from planwright.domain.hashing import canonical_json
 SHOWN_KEY, FEWEST_DIGITS, SHOWN_ARGS = 12, 4, 500
 CONFIRMED, DENIED = "confirmed", "did_not_happen"
 """The codes of a step whose effect a person has decided over: it happened, or it did not."""
+_DENIAL = re.compile(r"(?i)\b(?:no|not|never|none|nothing|cannot|failed|nowhere|without)\b|n['’]t\b")
 UNDECIDED = "undecided"
 """The code of a step that ended while nobody had decided over an effect of it."""
 
@@ -92,7 +94,7 @@ def recorded_answers(
     """Read what the answer to a gate says of the effects on its card; nothing when it was rejected.
 
     With one effect, `approve` says that it did not happen, and a `respond` in words that it did, with them as
-    its result. Raises GateError like `every_one`.
+    its result. Raises GateError like `every_one`, and for words that say no, as they are no result.
     """
     if answers and not doubts:
         raise GateError("no effect is in doubt at this gate", "leave `effects` out")
@@ -100,6 +102,8 @@ def recorded_answers(
         return ()
     if len(doubts) == 1 and not answers:
         happened = word == "respond"
+        if happened and _DENIAL.search(reason):
+            raise GateError(f"{reason[:100]!a} would be written down as what {doubts[0].name} brought", how)
         result = read_result(reason) if happened else None
         answers = [EffectAnswer(key=doubts[0].key, happened=happened, result=result)]
     return every_one(doubts, answers, how)

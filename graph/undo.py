@@ -164,6 +164,8 @@ def _compensation(effect: PastEffect, registry: Registry, taken: Collection[str]
         raise CapabilityRejected(f"it was undone by {effect.undone_by}")
     if effect.undone == "in_doubt":
         raise CapabilityRejected(f"nobody knows whether {effect.undone_by} has undone it: look for it")
+    if effect.still_sent_by:
+        raise CapabilityRejected(f"{effect.still_sent_by} may still be sending it: wait for its end")
     compensation = compensation_of(effect, registry)
     if compensation is None:
         raise CapabilityRejected("no compensation is declared")

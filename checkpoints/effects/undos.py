@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.undone import UNANSWERED, Undone, endings, recorded_steps, undone_effects
 from planwright.checkpoints.forks import Fork, being_undone, open_undo, write_fork
+from planwright.checkpoints.ownership.owners import living_sender
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
@@ -49,6 +50,8 @@ class PastEffect:
     """What became of undoing it; "" where nobody tried."""
     undone_by: str = ""
     """Id of the run that undid it; "" for none."""
+    still_sent_by: str = ""
+    """Process that lives and may be sending it now, as people read it; "" for none."""
 
 
 class Undos:
@@ -91,7 +94,8 @@ class Undos:
     async def begin(self, run: Run, fork: Fork, undoes: Mapping[str, str], at: datetime) -> None:
         """Write a run down that undoes effects of another, by key, each in a step, in one transaction.
 
-        Raises RunError when another does so now, or has done meanwhile, or a fork goes on with its results.
+        Raises RunError when another does so now, or has done meanwhile, or a fork goes on with its results,
+        and where one of them may still be sent: it would happen after it was undone.
         """
 
         def job(connection: sqlite3.Connection) -> None:
@@ -101,6 +105,10 @@ class Undos:
             undone = undone_effects(connection, fork.source_run)
             if undoes.keys() & undone.keys():
                 raise RunError(f"some of run {fork.source_run} was undone meanwhile", "look, and try again")
+            sent = {effect.key for effect in _effects(connection, fork.source_run) if effect.still_sent_by}
+            if undoes.keys() & sent:
+                cause = f"some of run {fork.source_run} may still be sent"
+                raise RunError(cause, "wait for its end, and try again")
             begin_run(connection, run)
             write_fork(connection, run, fork, at)
             connection.executemany(
@@ -129,13 +137,18 @@ def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
         f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {UNANSWERED}) ORDER BY rowid",
         (run_id,),
     )
-    return [_effect(row, steps, undone) for row in rows]
+    return [_effect(row, steps, undone, _sender(connection, row)) for row in rows]
+
+
+def _sender(connection: sqlite3.Connection, row: sqlite3.Row) -> str:
+    return living_sender(connection, row["owner"]) if row["status"] == "intent" else ""
 
 
 def _effect(
     row: sqlite3.Row,
     steps: Mapping[str, tuple[VerifiedStep, str]],
     undone: Mapping[str, tuple[Undone, str]],
+    sender: str,
 ) -> PastEffect:
     step, kind = steps.get(row["step_uid"], (None, ""))
     how, by = undone.get(row["key"], ("", ""))
@@ -151,4 +164,5 @@ def _effect(
         planned=kind == "plan",
         undone=how,
         undone_by=by,
+        still_sent_by=sender,
     )

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,8 @@ from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.records import Records, open_records
 from planwright.domain.clock import utc_now
-from planwright.domain.errors import GateError
+from planwright.domain.errors import GateError, RunError
+from planwright.domain.plan import Compensation
 from planwright.domain.risk import Effect
 from planwright.graph.agent import Agent
 from tests.opened_store import store_url
@@ -141,3 +143,29 @@ def test_the_end_is_written_down_in_a_store_that_was_opened_again(scene: Scene, 
     assert status(scene) == "intent"
     bank.goes_on.set()
     wait_until_in_doubt(scene)
+
+
+def test_what_still_runs_is_not_undone(scene: Scene, bank: Bank) -> None:
+    undo = Compensation(capability="work.wipe", params={"name": "s1"})
+    paying = replace(slow(bank, "blind"), compensation=undo)
+    plan = scene.plan(scene.step("s1", "bank.pay", timeout_s=LATE_S))
+    options: dict[str, Any] = {"capabilities": [paying], "planning": {"replan_budget": 0}}
+    agent = scene.agent(plan, "the answer", approval={"plan": "never"}, **options)
+    scene.ask(agent)
+    scene.decide(agent, "reject", "leave it")
+    with pytest.raises(RunError, match="may still be sending it: wait for its end"):
+        agent.undo(scene.thread)
+    bank.goes_on.set()
+    wait_until_in_doubt(scene)
+    assert agent.undo(scene.thread)
+
+
+@pytest.mark.parametrize("words", ["it did not happen", "No", "It hasn't", "nothing was paid", "never"])
+def test_words_that_say_no_are_not_taken_for_a_result(scene: Scene, bank: Bank, words: str) -> None:
+    agent, _ = late(scene, bank, "blind")
+    bank.goes_on.set()
+    wait_until_in_doubt(scene)
+    with pytest.raises(GateError, match=r"(?s)would be written down as what .* brought.*--not-happened"):
+        scene.decide(agent, "respond", words)
+    assert status(scene) == "in_doubt"
+    assert scene.decide(agent, "respond", "seen at the bank")["status"] == "completed"

@@ -141,11 +141,11 @@ def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
 
 def watch_session(thread: str, workspace: Path, as_json: bool) -> int:
     """Print how far a session is whenever that changes, until it stands still."""
-    settings, last = load(workspace), ""
+    settings, last = load(workspace), ("", "")
     while True:
         session, progress = session_standing(settings, thread)
-        if progress.progress_id != last:
-            last = progress.progress_id
+        if (seen := (progress.progress_id, session.state)) != last:  # its end may come between the two reads
+            last = seen
             text = progress.model_dump_json() if as_json else _line(session, progress)
             sys.stdout.write(text + "\n")
             sys.stdout.flush()
