@@ -81,6 +81,11 @@ class Database:
         self._awaited = 0  # jobs that somebody waits for and that are not committed
         self._riding: Counter[str] = Counter()  # jobs that ride and are not committed, by name
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it has been opened, and not closed since."""
+        return self._thread is not None
+
     def submit(self, name: str, job: Job[T], *, rides: bool = False, synced: bool = False) -> Future[T]:
         """Queue a job without waiting; later jobs never overtake it.
 

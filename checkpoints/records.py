@@ -119,7 +119,7 @@ class Records:
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
-        self.leases.close(still_owner=self.late_calls.close())
+        self.leases.close(still_owner=self.late_calls.are_running)
         self.database.close()
 
 
@@ -157,7 +157,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         gates=Gates(database, timer),
         refusals=Refusals(database),
         ledger=Ledger(database),
-        late_calls=LateCalls(database),
+        late_calls=LateCalls(database, leases.disown),
         doubts=Doubts(database),
         journal=Journal(database),
         budgets=Budgets(database),

@@ -1,7 +1,8 @@
 """Calls of this process that were late and are left running: nobody can stop them, and they may act yet.
 
 While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
-When it ends it is in doubt: what it brought, nobody waited for.
+When it ends it is in doubt: what it brought, nobody waited for. Where the store was closed meanwhile, the
+process owns nothing of it once its last call has ended, and what it left is in doubt for whoever comes next.
 """
 
 from __future__ import annotations
@@ -24,14 +25,13 @@ ENDED = "it did not answer in time, and has ended since"
 class LateCalls:
     """The late calls of this process."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, let_go: Callable[[], None]) -> None:
         self._database = database
+        self._let_go = let_go
         self._running: set[str] = set()
-        self._closed = False
 
     def watch(self, call: EffectCall, end: Future[None], now: Callable[[], datetime]) -> None:
         """Wait for the end of a call in a thread of its own, and write down then that it is in doubt."""
-        self._closed = False  # whoever calls has opened the store again
         self._running.add(call.key)
         end.add_done_callback(lambda _: self._ended(call, now))
 
@@ -43,15 +43,17 @@ class LateCalls:
         """Name this process as the sender of a call that still runs here."""
         return replace(known, sender="this process") if self.has(call) else known
 
-    def close(self) -> bool:
-        """Write nothing any more, and say whether a call still runs: then this process is still its owner."""
-        self._closed = True
+    @property
+    def are_running(self) -> bool:
+        """Whether one still runs: then this process owns its effect, also once the store is closed."""
         return bool(self._running)
 
     def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
-        if not self._closed:
-            self._database.submit("in_doubt", lambda c: _doubt(c, call, now()))
         self._running.discard(call.key)
+        if self._database.is_open:
+            self._database.submit("in_doubt", lambda c: _doubt(c, call, now()))
+        elif not self._running:
+            self._let_go()
 
 
 def _doubt(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> None:

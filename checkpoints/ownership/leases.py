@@ -131,7 +131,11 @@ class Leases:
         """Report for nothing any more, and own nothing; unless calls still run, which this process owns."""
         self._heartbeat.close()
         if not still_owner:
-            self._owners.close()
+            self.disown()
+
+    def disown(self) -> None:
+        """Own nothing any more: what this process has begun and not ended is that of a dead one."""
+        self._owners.close()
 
     def _me(self) -> str:
         try:

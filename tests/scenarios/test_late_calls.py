@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -169,3 +169,19 @@ def test_words_that_say_no_are_not_taken_for_a_result(scene: Scene, bank: Bank, 
         scene.decide(agent, "respond", words)
     assert status(scene) == "in_doubt"
     assert scene.decide(agent, "respond", "seen at the bank")["status"] == "completed"
+
+
+def test_a_call_that_ends_after_its_agent_was_closed_can_be_decided_over(scene: Scene, bank: Bank) -> None:
+    agent, gate_id = late(scene, bank, "blind")
+    agent.close()
+    bank.goes_on.set()
+    assert bank.ended.wait(PATIENCE_S)
+    pause = threading.Event()
+    with closing(elsewhere(scene)) as records:
+        for _ in range(int(PATIENCE_S / 0.01)):
+            with suppress(GateError):
+                deny(records, gate_id)
+                break
+            pause.wait(0.01)
+    ((gate),) = scene.rows("SELECT status FROM gates WHERE gate_id = ?", gate_id)
+    assert gate["status"] == "approved"
