@@ -42,6 +42,10 @@ from planwright.state.invocation import utc_now
 
 MOST, HEARD_S = 40, 0.1
 IN_BACKGROUND = "SELECT run_id FROM sessions"
+ASKED = (
+    "SELECT 1 AS n FROM runs WHERE ended_at IS NOT NULL OR cancelled_by IS NOT NULL OR pause_by IS NOT NULL"
+    " OR extended IS NOT NULL OR status = 'paused'"
+)
 OPEN_GATES = "SELECT gate_id FROM gates WHERE run_id = ? AND status = 'open'"
 
 
@@ -173,8 +177,8 @@ class Play:
         for _ in range(4):
             code = join(self._start(ask))
             self._note(ask, code)
-            if code == 0:
-                break
+            if code == 0 and self.stage.rows(ASKED):
+                break  # else the session of who asked was ended, and nothing is on record
         self.asked = True
         time.sleep(HEARD_S)  # whoever works on it looks five times meanwhile
         self.stage.receiver.happened("release")
