@@ -11,7 +11,8 @@ from pydantic import JsonValue
 from planwright.domain.references import strings
 
 MOST, AROUND = 10, 40
-_ADDRESS = re.compile(r"[^\s<>()\[\]{}\"',;]*[@./:\u2044\u2024\uff0e\uff20][^\s<>()\[\]{}\"',;]*")
+_PIECE = re.compile(r"[^\s<>()\[\]{}\"',;]+")
+_IN_ADDRESS = frozenset("@./:\u2044\u2024\uff0e\uff20")
 _LABEL = re.compile(r"\bxn--[a-z0-9-]+", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _LATIN = re.compile(r"[A-Za-z]")
@@ -34,17 +35,17 @@ def lookalikes(args: dict[str, JsonValue]) -> list[str]:
 def _marks(text: str) -> Iterator[str]:
     if text.isascii() and "xn--" not in text.lower():
         return
-    for match in _ADDRESS.finditer(text):
-        word = match[0]
-        yield from _letters(word, dict.fromkeys(c for c in word if not c.isascii()))
-        for label in _LABEL.findall(word):
-            yield f"{_around(word, label)}: {label} is {_decoded(label)}"
-    if _LATIN.search(text) is None:
-        return
-    for match in _WORD.finditer(_ADDRESS.sub(" ", text)):
-        alike = dict.fromkeys(c for c in match[0] if c in _ALIKE)
-        if alike and all(c in _ALIKE or c.isascii() for c in match[0]):
-            yield from _letters(match[0], alike)
+    has_latin = _LATIN.search(text) is not None
+    for piece in _PIECE.findall(text):
+        if not _IN_ADDRESS.isdisjoint(piece):
+            yield from _letters(piece, dict.fromkeys(c for c in piece if not c.isascii()))
+            for label in _LABEL.findall(piece):
+                yield f"{_around(piece, label)}: {label} is {_decoded(label)}"
+        elif has_latin:
+            for word in _WORD.findall(piece):
+                alike = dict.fromkeys(c for c in word if c in _ALIKE)
+                if alike and all(c in _ALIKE or c.isascii() for c in word):
+                    yield from _letters(word, alike)
 
 
 def _letters(word: str, letters: Iterable[str]) -> Iterator[str]:

@@ -65,13 +65,20 @@ def speaks_of_user(request: str) -> bool:
 def holds(text: str, part: str) -> bool:
     """Say whether a text has a part in it word for word, whatever spacing; the case of a path counts.
 
-    A piece of a number, an address or a path is none of its words: not `1` of `1.500`, nor `1500` of `-1500`,
-    `kim@a.example` of `max.kim@a.example.org` or `plan.md` of `old/plan.md`.
+    A piece of a number, an address or a path is none of its words: not `1` of `1.500`, `1'500` or `1 500`,
+    `1500` of `-1500`, `kim@a.example` of `max.kim@a.example.org` or `plan.md` of `old/plan.md`.
     """
     is_path = "@" not in part and _PATH.search(part) is not None
     sought, within = (_spaced(part), _spaced(text)) if is_path else (_plain(part), _plain(text))
-    whole = rf"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#]){re.escape(sought)}(?!\w)(?![-+./\\@:_,]\w)"
-    return bool(sought) and re.search(whole, within) is not None
+    before = r"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#−–⁄])(?<!\d['’٬])"
+    after = r"(?!\w)(?![-+./\\@:_,−–⁄]\w)(?!['’٬]\d)"
+    if "@" in sought:
+        before += r"(?<![!$%&'’*=?^`{|}])"  # what may stand in an address before its @ (RFC 5322, 3.2.3)
+    if re.match(r"\d{3}(?!\d)", sought):
+        before += r"(?<!\d )"  # the end of a number in groups of three
+    if re.search(r"(?<!\d)\d{1,3}$", sought):
+        after += r"(?! \d{3}(?!\d))"  # the beginning of one
+    return bool(sought) and re.search(f"{before}{re.escape(sought)}{after}", within) is not None
 
 
 def says(request: str, text: str) -> bool:

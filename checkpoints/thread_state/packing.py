@@ -230,6 +230,8 @@ def _copy(message: BaseMessage) -> BaseMessage:
             fields[name] = {key: part if type(part) is str else deepcopy(part) for key, part in value.items()}
         elif isinstance(value, list | dict):
             fields[name] = deepcopy(value) if value else type(value)()
+    if extra := copy.__pydantic_extra__:
+        object.__setattr__(copy, "__pydantic_extra__", deepcopy(extra))
     return copy
 
 
