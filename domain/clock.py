@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 Clock = Callable[[], datetime]
+LONGEST_S = 10 * 365 * 86_400
+"""Most seconds that anything can be asked to last: ten years."""
 
 
 def utc_now() -> datetime:

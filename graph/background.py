@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
+from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import read_context
 from planwright.graph.checks import profile_of
@@ -37,9 +38,11 @@ async def enqueue(door: Door, request: str, thread_id: str, options: EnqueueOpti
     run = door.arrivals.new_run(entry, thread_id, context, "queued")
     profile = profile_of(run, True, settings)
     versions = await door.versions.change(run, profile, context.snapshot)
-    ttl_s = options.get("ttl_s") or settings.sessions.ttl_s
-    if ttl_s <= 0:
-        raise SetupError(f"a session cannot expire {ttl_s:g} s from now", "give ttl_s in seconds, above 0")
+    own_ttl_s = options.get("ttl_s")
+    ttl_s = settings.sessions.ttl_s if own_ttl_s is None else own_ttl_s
+    if not 0 < ttl_s <= LONGEST_S:  # what is no number is not above 0 either
+        step = "give ttl_s in seconds, above 0 and up to ten years"
+        raise SetupError(f"a session cannot expire {ttl_s:g} s from now", step)
     term = Term(ttl_s, options.get("schedule"))
     own = sorted(door.parts.own)
     await door.stores.queue.add(run, term, own, dict(versions.now), settings.queue.capacity)

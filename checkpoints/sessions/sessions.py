@@ -6,7 +6,6 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from math import inf
 from typing import Literal, get_args
 
 from planwright.checkpoints.database import Database
@@ -14,12 +13,17 @@ from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.runs import Run, move, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
 from planwright.checkpoints.sessions.session import COLUMNS, Session, open_run, session_of
+from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import RunError, SetupError
 from planwright.domain.hashing import json_text
 
 Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s"]
 """What of a session can be extended: a limit of its run, or the time after which it expires."""
 UNITS: tuple[Unit, ...] = get_args(Unit)
+COUNTED: frozenset[Unit] = frozenset(("tokens", "tool_calls", "effects"))
+"""Those that are counted in whole numbers."""
+MOST = 10**12
+"""Most of anything that can be given at once."""
 
 
 class Sessions:
@@ -131,8 +135,14 @@ def _check_amounts(amounts: Mapping[Unit, float]) -> None:
     if unknown := [unit for unit in amounts if unit not in UNITS]:
         raise SetupError(f"there is nothing to extend called {unknown[0]!r}", f"one of: {known}")
     for unit, amount in amounts.items():
-        if isinstance(amount, bool) or not isinstance(amount, int | float) or not 0 < amount < inf:
-            raise SetupError(f"{unit}: {amount!r} is no amount to give more of", "give a number above 0")
+        number = isinstance(amount, int | float) and not isinstance(amount, bool)
+        most = LONGEST_S if unit in ("ttl_s", "wall_clock_s") else MOST
+        if not number or not 0 < amount <= most or (unit in COUNTED and amount != int(amount)):
+            kind = "a whole number" if unit in COUNTED else "a number"
+            size = "a number of that size" if number and amount > most else f"{amount!r:.50}"
+            raise SetupError(
+                f"{unit}: {size} is no amount to give more of", f"give {kind} above 0, up to {most:,.0f}"
+            )
     if not amounts:
         raise SetupError("nothing is said to be given", f"say what and how much: {known}")
 
