@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import os
 import threading
 import traceback
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 
 from pydantic import JsonValue, ValidationError
 
@@ -28,6 +30,7 @@ from planwright.domain.errors import (
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
+MOST_THREADS = 1024  # blocking calls of a process at a time, with those that are late and still run
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
@@ -82,6 +85,16 @@ async def invoke(
     return dumped
 
 
+@cache
+def _threads_of_calls(pid: int) -> ThreadPoolExecutor:
+    """Make the threads of blocking calls of a process; a fork has none of its parent.
+
+    They are no threads of the event loop: some calls that never end would take all of those, and with them
+    whatever else waits for a thread there, in any run.
+    """
+    return ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="capability")
+
+
 async def _in_thread(
     capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
 ) -> object:
@@ -100,7 +113,8 @@ async def _in_thread(
         finally:
             end.set_result(None)
 
-    thread = asyncio.get_running_loop().run_in_executor(None, call)  # a task would let SystemExit through
+    loop, threads = asyncio.get_running_loop(), _threads_of_calls(os.getpid())
+    thread = loop.run_in_executor(threads, call)  # a task would let SystemExit through
     try:
         await asyncio.wait({thread}, timeout=timeout_s)
         if not thread.done() and capability.effect == "queryable":

@@ -1,0 +1,36 @@
+"""A call that blocks has a thread of its own kind."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.gateway.invoke import invoke
+from planwright.checkpoints.records import open_records
+from planwright.domain.errors import CapabilityUnavailable
+from planwright.security.jail import Jail
+from planwright.settings.settings import load
+from tests.patience import PATIENCE_S
+
+
+async def test_calls_that_do_not_end_hold_no_other_work_up(tmp_path: Path) -> None:
+    goes_on = threading.Event()
+
+    @capability("slow.read", mode="read_only", trusted_result=True)
+    def slow(name: str) -> str:
+        """Read, and never end."""
+        goes_on.wait(PATIENCE_S)
+        return name
+
+    memories = open_records(tmp_path).memories
+    context = CallContext(load(tmp_path), Jail(tmp_path), memories)
+    calls = [invoke(slow, {"name": "a"}, context, 0.05) for _ in range(64)]  # asyncio has 32 threads at most
+    try:
+        ends = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(end) for end in ends} == {CapabilityUnavailable}
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), PATIENCE_S / 2) == "done"
+    finally:
+        goes_on.set()
