@@ -1,7 +1,8 @@
 """Budgets: reserve before a call, settle after it, in one transaction across processes.
 
 What a call uses counts in the day and month (UTC) in which it was reserved, for its tenant. A reservation
-that nobody settles, because its process died, comes back when its run is taken by another, or it expires.
+that nobody settles, because its process died, counts in full once its run is taken by another; one whose run
+nobody goes on with comes back when it expires.
 What a run has used only the process changes that holds its lease: it counts in memory, and its rows ride.
 """
 

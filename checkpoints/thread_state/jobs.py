@@ -172,7 +172,9 @@ def _apart(checkpoint: Checkpoint) -> Checkpoint:
     """
     values = checkpoint["channel_values"]
     copy = deepcopy({**checkpoint, "channel_values": {}})
-    return cast(Checkpoint, {**copy, "channel_values": dict(values)})
+    # The value of a join edge is a set, which is changed where it stands.
+    own = {name: set(value) if isinstance(value, set) else value for name, value in values.items()}
+    return cast(Checkpoint, {**copy, "channel_values": own})
 
 
 def thread_named(config: RunnableConfig) -> str:

@@ -77,3 +77,10 @@ def test_a_capability_that_changed_since_is_not_covered(tmp_path: Path, code: st
     reach = Reach(["pay.*"], {"pay.refund": "1" * 16})
     one = Delegations(tmp_path).issue(reach, "High", "ada", Period(NOW, LATER))
     assert (Delegations(tmp_path).covering("pay.refund", "High", "default", NOW, code) == one) is covered
+
+
+def test_a_capability_that_was_not_there_then_is_not_covered(tmp_path: Path) -> None:
+    reach = Reach(("pay.*",), {"pay.refund": "a1"})
+    one = Delegations(tmp_path).issue(reach, "High", "ada@desk", Period(NOW, LATER))
+    assert Delegations(tmp_path).covering("pay.refund", "High", "default", NOW, "a1") == one
+    assert Delegations(tmp_path).covering("pay.out", "High", "default", NOW, "b2") is None
