@@ -75,7 +75,6 @@ def capability(
             trusted_result=trusted_result,
         )
         check_compensation(declared)
-        code_hash(function)  # as it is now: the file may be another before somebody asks for the digest
         return declared
 
     return declare
@@ -91,6 +90,7 @@ def _check_declared(name: str, function: Function, **declared: str | None) -> No
 
 def _undeclared(name: str, function: Function) -> Capability:
     """Read a capability off a function. Nothing is declared of it yet, so the worst is assumed."""
+    code_hash(function)  # as it is now: the file may be another before somebody asks for the digest
     args, result, context = signature(name, function)
     return Capability(
         name=name,

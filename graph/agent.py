@@ -123,8 +123,9 @@ class Agent(RunActions):
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
                 async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
-                    looked_at = breakpoints or looks_at_nodes(kwargs.get("stream_mode"))
-                    run.invocation.node_by_node = looked_at or nested(merged)
+                    run.invocation.node_by_node = breakpoints or _node_by_node(
+                        merged, kwargs.get("stream_mode")
+                    )
                     async for chunk in self._admitted(run, options):
                         yield chunk
 
@@ -220,10 +221,13 @@ class Agent(RunActions):
         return super()._resolve_checkpointer(config) or self.door.stores.saver
 
 
-def looks_at_nodes(modes: object) -> bool:
-    """Say whether a caller has tasks or checkpoints streamed, one by one."""
+def _node_by_node(config: RunnableConfig, modes: object) -> bool:
+    """Say whether each node is to have a superstep of its own.
+
+    A caller may have tasks or checkpoints streamed, one by one; a graph of the user's own keeps them elsewhere.
+    """
     several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
-    return not NODE_MODES.isdisjoint(several)
+    return nested(config) or not NODE_MODES.isdisjoint(several)
 
 
 def _with_status(output: object) -> object:
