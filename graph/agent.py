@@ -6,7 +6,7 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -123,14 +123,12 @@ class Agent(RunActions):
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
                 async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
-                    run.invocation.node_by_node = breakpoints or _node_by_node(
-                        merged, kwargs.get("stream_mode")
-                    )
                     async for chunk in self._admitted(run, options):
                         yield chunk
 
     async def _admitted(self, run: AdmittedRun, options: dict[str, Any]) -> AsyncIterator[Any]:
         """Stream a run that the door has let in; one that was cancelled is led to its end."""
+        run.invocation.node_by_node = _node_by_node(run.config, options)
         options = {**options, "control": run.invocation.control}
         async for chunk in self._graph(run.input, run.start, context=run.context, **options):
             yield chunk
@@ -221,13 +219,16 @@ class Agent(RunActions):
         return super()._resolve_checkpointer(config) or self.door.stores.saver
 
 
-def _node_by_node(config: RunnableConfig, modes: object) -> bool:
+def _node_by_node(config: RunnableConfig, options: Mapping[str, Any]) -> bool:
     """Say whether each node is to have a superstep of its own.
 
-    A caller may have tasks or checkpoints streamed, one by one; a graph of the user's own keeps them elsewhere.
+    A caller may stop at nodes, or have tasks or checkpoints streamed one by one; a graph of the user's own
+    keeps them elsewhere.
     """
+    modes = options.get("stream_mode")
     several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
-    return nested(config) or not NODE_MODES.isdisjoint(several)
+    stops = options.get("interrupt_before") or options.get("interrupt_after")
+    return bool(stops) or nested(config) or not NODE_MODES.isdisjoint(several)
 
 
 def _with_status(output: object) -> object:
