@@ -31,6 +31,8 @@ class _Source(NamedTuple):
     """SHA-256 of the file."""
     text: bytes
     """The bytes of the file."""
+    whole: str = ""
+    """Hash of the file and of what it imports of its project; "" before it is known."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class _Project:
     def files_of(self, name: str) -> Iterator[tuple[str, Path]]:
         """Find the files of a module of the project and of the packages that it is in, each with its name."""
         parts = name.split(".")
+        if parts[0] == OWN_PACKAGE:
+            return
         for count in range(1, len(parts) + 1):
             folders, last = parts[: count - 1], parts[count - 1]
             candidates = (
@@ -56,7 +60,7 @@ class _Project:
                 yield ".".join(parts[:count]), file
 
     def _has(self, path: Path) -> bool:
-        if not path.is_relative_to(self.root) or not path.is_file():
+        if not path.is_relative_to(self.root) or path.is_relative_to(STDLIB) or not path.is_file():
             return False
         return INSTALLED.isdisjoint(path.relative_to(self.root).parts)
 
@@ -77,12 +81,22 @@ def code_hash(source: Callable[..., object] | type) -> str:
         code = getattr(written, "__code__", None)
         return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
     name = _name_of(written.__module__)
-    project = _project_of(name, path)
-    if project is None:
-        return _source_of(name, path).digest
+    file, names = _source_of(name, path), _names_of(name, path)
+    if file.whole:
+        return file.whole
+    whole = _hash_with_imports(name, path) or file.digest
+    if names:
+        names[MARK] = file._replace(whole=whole)
+    return whole
+
+
+def _hash_with_imports(name: str, path: Path) -> str:
+    """Hash a file with those of its project that it uses; "" where it uses none."""
+    if (project := _project_of(name, path)) is None:
+        return ""
     digests = _digests(name, path, project)
     if len(digests) == 1:
-        return digests[path]
+        return ""
     lines = sorted(f"{file.relative_to(project.root).as_posix()} {digests[file]}" for file in digests)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
@@ -107,7 +121,7 @@ def _project_of(name: str, file: Path) -> _Project | None:
         if depth == 0:
             return None
         root = file.parents[depth - 1]
-    more = (Path(entry) for entry in sys.path if entry)
+    more = (Path(entry).absolute() for entry in sys.path if entry)
     return _Project(root, (base, *(place for place in more if place != base and place.is_relative_to(root))))
 
 
@@ -126,13 +140,21 @@ def _digests(name: str, file: Path, project: _Project) -> dict[Path, str]:
     return digests
 
 
-def _source_of(name: str, file: Path) -> _Source:
+def _names_of(name: str, file: Path) -> dict[str, object]:
+    """Give the names of the loaded module of a file; nothing where it is not loaded.
+
+    What replaced itself in `sys.modules` need be no module, and answer anything: only a real one has marks.
+    """
     module = sys.modules.get(name, sys.modules.get("__main__"))
-    # What replaced itself in `sys.modules` need be no module, and answer anything: only a real one has marks.
     names = vars(module) if isinstance(module, ModuleType) else {}
-    if names.get("__file__") != str(file):
-        return _read(file, None)
+    return names if names.get("__file__") == str(file) else {}
+
+
+def _source_of(name: str, file: Path) -> _Source:
+    names = _names_of(name, file)
     source, spec = names.get(MARK), names.get("__spec__")
+    if not names:
+        return _read(file, None)
     if not isinstance(source, _Source) or source.spec is not spec:
         source = names[MARK] = _read(file, spec)
     return source
@@ -143,7 +165,7 @@ def _read(file: Path, spec: object) -> _Source:
     return _Source(spec, hashlib.sha256(text).hexdigest(), text)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _imported_by(text: bytes, package: str) -> tuple[str, ...]:
     """Name the modules that a file may import, anywhere in it."""
     try:

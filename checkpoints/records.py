@@ -119,8 +119,11 @@ class Records:
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
-        self.leases.close(still_owner=self.late_calls.are_running)
+        owns = self.late_calls.are_running
+        self.leases.close(still_owner=owns)
         self.database.close()
+        if owns and not self.late_calls.are_running:  # the last of them ended meanwhile
+            self.leases.disown()
 
 
 class StoreOptions(TypedDict, total=False):

@@ -14,7 +14,10 @@ from planwright.domain.hashing import canonical_json
 SHOWN_KEY, FEWEST_DIGITS, SHOWN_ARGS = 12, 4, 500
 CONFIRMED, DENIED = "confirmed", "did_not_happen"
 """The codes of a step whose effect a person has decided over: it happened, or it did not."""
-_DENIAL = re.compile(r"(?i)\b(?:no|not|never|none|nothing|cannot|failed|nowhere|without)\b|n['’]t\b")
+_DENIAL = re.compile(
+    r"(?i)\bno\b(?!\W{0,2}\d)|\b(?:not|never|none|nothing|nobody|neither|nope|cannot|nowhere|nein|nicht|unsent|failed"
+    r"|bounced|rejected|refused|denied|(?:did|was|has|is|were|would|could)n\W?t)\b"
+)
 UNDECIDED = "undecided"
 """The code of a step that ended while nobody had decided over an effect of it."""
 
@@ -102,9 +105,9 @@ def recorded_answers(
         return ()
     if len(doubts) == 1 and not answers:
         happened = word == "respond"
-        if happened and _DENIAL.search(reason):
-            raise GateError(f"{reason[:100]!a} would be written down as what {doubts[0].name} brought", how)
         result = read_result(reason) if happened else None
+        if result == {"text": reason} and _DENIAL.search(reason.replace("_", " ")):
+            raise GateError(f"{reason[:100]!a} would be written down as what {doubts[0].name} brought", how)
         answers = [EffectAnswer(key=doubts[0].key, happened=happened, result=result)]
     return every_one(doubts, answers, how)
 

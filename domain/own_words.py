@@ -73,7 +73,7 @@ def holds(text: str, part: str) -> bool:
     before = r"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#−–⁄])(?<!\d['’٬])"
     after = r"(?!\w)(?![-+./\\@:_,−–⁄]\w)(?!['’٬]\d)"
     if "@" in sought:
-        before += r"(?<![!$%&'’*=?^`{|}])"  # what may stand in an address before its @ (RFC 5322, 3.2.3)
+        before += r"(?<![\w.][!$%&'’*=?^`{|}])"  # what may stand within an address (RFC 5322, 3.2.3)
     if re.match(r"\d{3}(?!\d)", sought):
         before += r"(?<!\d )"  # the end of a number in groups of three
     if re.search(r"(?<!\d)\d{1,3}$", sought):

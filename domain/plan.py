@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.hashing import sha256
@@ -33,6 +42,11 @@ class Criterion(BaseModel):
     """CEL expression over `output` that has to hold; None where the criterion is in words."""
     rubric: str | None = None
     """The criterion in words; None where it is an expression."""
+
+    @model_serializer(mode="wrap")
+    def _spelled(self, fields: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+        """Keep the fields of one that says nothing: left out, it would be read back as none."""
+        return fields(self) or {"cel": None, "rubric": None}
 
 
 class Compensation(BaseModel):

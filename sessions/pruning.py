@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from datetime import datetime, timedelta
 
@@ -35,13 +34,13 @@ class Pruning:
             return
         self._due = now + EVERY
         self._task = asyncio.create_task(self._prune(now), name="prune")
+        self._task.add_done_callback(_log_failure)
 
     async def stop(self) -> None:
         """Stop after the thread that it is at."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.wait({self._task})
 
     async def _prune(self, now: datetime) -> None:
         try:
@@ -50,3 +49,9 @@ class Pruning:
             _LOG.error("the store failed, it is pruned tomorrow: %s", error.cause)
         else:
             _LOG.info("%d checkpoints were removed that storage.keep_days keeps no longer", gone)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Log a bug in pruning: nobody waits for it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.error("pruning broke off", exc_info=error)

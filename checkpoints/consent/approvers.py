@@ -12,7 +12,9 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.domain.errors import GateError
 
 CHANNEL = "channel:"
-_UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\ufe00-\ufe0f\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 # Letters and marks that are not shown, beside controls (Unicode, Default_Ignorable_Code_Point)
 
 
@@ -86,6 +88,6 @@ def check_approvals(
 
 def _person(name: str) -> str:
     """Spell a name in one way: `Kim`, `kim ` and one with letters that nobody sees are one person."""
-    plain = unicodedata.normalize("NFKC", name)
+    plain = " ".join(unicodedata.normalize("NFKC", name).split())
     seen = "".join(c for c in _UNSEEN.sub("", plain) if unicodedata.category(c) not in ("Cc", "Cf"))
     return " ".join(seen.split()).casefold()

@@ -61,7 +61,8 @@ class SqliteEngine:
             if isinstance(connection, RedactedConnection):
                 connection.redactor = self._redactor or Redactor()
             refuse_newer(self._path, connection, len(self._migrations))
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts before the first page is written
+            if not connection.execute("PRAGMA page_count").fetchone()[0]:  # it counts in a new file alone
+                connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             self._use_wal(connection)
             self._migrate(connection)
             if adopt_checkpoints(connection, self._path.parent):

@@ -157,8 +157,7 @@ class Packer:
             entry[2]
             if (entry := hash_of.get(id(message))) is not None
             and entry[0] is message
-            and entry[1].__dict__ == message.__dict__
-            and entry[1].__pydantic_extra__ == message.__pydantic_extra__
+            and _is_same(entry[1], message)
             else b""
             for message in messages
         ]
@@ -233,6 +232,15 @@ def _copy(message: BaseMessage) -> BaseMessage:
     if extra := copy.__pydantic_extra__:
         object.__setattr__(copy, "__pydantic_extra__", deepcopy(extra))
     return copy
+
+
+def _is_same(known: BaseMessage, message: BaseMessage) -> bool:
+    """Say whether messages hold the same; what cannot say so itself, as an array, does not."""
+    try:
+        same_extra = known.__pydantic_extra__ == message.__pydantic_extra__
+        return same_extra and known.__dict__ == message.__dict__
+    except (ValueError, TypeError):
+        return False
 
 
 def _is_unchanged(channel: str, versions: Mapping[str, object], parent: Packed) -> bool:

@@ -137,8 +137,11 @@ def test_what_is_read_is_what_was_stored(value: Any) -> None:
     assert len(text) < len(value.model_dump_json())
 
 
-def test_a_plan_keeps_its_hash() -> None:
-    plan = Plan.model_validate({"goal": "Refund", "steps": [STEP]})
+@pytest.mark.parametrize(
+    "criterion", [{"cel": "output.ok"}, {"cel": None}, {"rubric": ""}, {}, "in words", None]
+)
+def test_a_plan_keeps_its_hash(criterion: Any) -> None:
+    plan = Plan.model_validate({"goal": "Refund", "steps": [STEP | {"success_criteria": criterion}]})
     assert Plan.model_validate_json(stored_json(plan)).plan_hash == plan.plan_hash
 
 
