@@ -175,3 +175,22 @@ def test_a_module_that_changes_before_anybody_asks_is_the_code_that_was_loaded(
 def test_a_helper_that_is_no_ordinary_module_is_no_fault(tmp_path: Path, helper: str) -> None:
     shop = SHOP.format(imports="import source_bank", call="name")
     assert len(named(tmp_path, {"source_shop.py": shop, "source_bank.py": f"import sys\n{helper}\n"})) == 16
+
+
+def test_python_itself_and_ours_are_none_of_a_project_wherever_they_lie(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planwright.capabilities.source_code.STDLIB", tmp_path / "a" / "python")
+    monkeypatch.syspath_prepend(str(tmp_path / "a" / "python"))
+    texts = {"source_shop.py": SHOP.format(imports="import source_own, planwright.more", call="name")}
+    texts |= {"python/source_own.py": "A = 1", "planwright/__init__.py": "", "planwright/more.py": "A = 1"}
+    shop = texts["source_shop.py"].replace(
+        "import source_own, planwright.more", "def more(): import source_own"
+    )
+    first = named(tmp_path / "a", {**texts, "source_shop.py": shop})
+    (tmp_path / "a" / "python" / "source_own.py").write_text("A = 2", encoding="utf-8")
+    (tmp_path / "a" / "planwright" / "more.py").write_text("A = 2", encoding="utf-8")
+    serve(tmp_path / "a", ())
+    for name in [name for name in sys.modules if name.startswith("source_")]:
+        del sys.modules[name]
+    assert named(tmp_path / "a", {"source_shop.py": shop}) == first

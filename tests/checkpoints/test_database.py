@@ -380,3 +380,10 @@ def test_closing_does_not_wait_for_another_process_to_give_space_back(tmp_path: 
     with locked_by_another_process(database.path):
         database.close()  # would wait for PATIENCE_S, and fail
     assert len(texts(database.path)) == 101
+
+
+def test_a_store_is_opened_while_another_process_writes(tmp_path: Path) -> None:
+    _filled(tmp_path / "notes.db").close()
+    database = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=0)
+    with locked_by_another_process(database.path):
+        database.engine.open().close()

@@ -88,3 +88,31 @@ def test_an_effect_is_told_on_one_line_of_a_bounded_length() -> None:
         'mail.send (key abababababab) with {"to":"jo"}, sent 2026-11-22 06:00:00 UTC: no answer'
     )
     assert len(str(long)) < 700
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "it did not happen",
+        "No",
+        "It hasn't",
+        "didnt happen",
+        "isn`t there",
+        "did_not_happen",
+        "NOT_SENT",
+        "nein",
+    ]
+    + ["it bounced", "it was rejected", "the server refused it", "nobody got it", "never"],
+)
+def test_words_that_say_no_are_no_result(words: str) -> None:
+    with pytest.raises(GateError, match="would be written down as what") as refused:
+        recorded_answers(DOUBTS[:1], "respond", words, (), "how")
+    assert refused.value.next_step == "how"
+
+
+@pytest.mark.parametrize(
+    "words", ["sent, message no. 55", "Order No 17", '{"failed": 0}', "Knot", "sent at noon"]
+)
+def test_other_words_are_a_result(words: str) -> None:
+    (settled,) = recorded_answers(DOUBTS[:1], "respond", words, (), "how")
+    assert settled.happened

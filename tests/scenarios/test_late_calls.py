@@ -160,7 +160,7 @@ def test_what_still_runs_is_not_undone(scene: Scene, bank: Bank) -> None:
     assert agent.undo(scene.thread)
 
 
-@pytest.mark.parametrize("words", ["it did not happen", "No", "It hasn't", "nothing was paid", "never"])
+@pytest.mark.parametrize("words", ["it did not happen", "No", "nothing was paid", "did_not_happen"])
 def test_words_that_say_no_are_not_taken_for_a_result(scene: Scene, bank: Bank, words: str) -> None:
     agent, _ = late(scene, bank, "blind")
     bank.goes_on.set()

@@ -6,11 +6,13 @@ import asyncio
 import threading
 from pathlib import Path
 
+import pytest
+
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.checkpoints.records import open_records
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.errors import CapabilityError, CapabilityUnavailable
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
@@ -34,3 +36,14 @@ async def test_calls_that_do_not_end_hold_no_other_work_up(tmp_path: Path) -> No
         assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), PATIENCE_S / 2) == "done"
     finally:
         goes_on.set()
+
+
+async def test_an_end_of_iteration_is_a_failure_at_once(tmp_path: Path) -> None:
+    @capability("end.read", mode="read_only", trusted_result=True)
+    def ends(name: str) -> str:
+        """Read, and end too early."""
+        return str(next(iter([])))
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    with pytest.raises(CapabilityError, match="StopIteration"):
+        await invoke(ends, {"name": "a"}, context, PATIENCE_S)

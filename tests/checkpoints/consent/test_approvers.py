@@ -26,6 +26,8 @@ KIM = Approval(by="Kim Öz", channel="cli", at=datetime(2026, 1, 1, tzinfo=UTC))
         "Kim Öz",
         "Ｋｉｍ Öz",
         "Kim\u202e Öz",  # turns letters round
+        "Kim\u2065 Öz",  # not given to any letter yet, and not shown
+        "Kim\tÖz",
     ],
 )
 def test_a_person_is_not_two_by_letters_that_nobody_sees(name: str) -> None:
