@@ -52,7 +52,7 @@ def main() -> int:
     figures = figures_of(trials)
     options.json.write_text(json.dumps(figures, indent=2) + "\n")
     for strike in wanted:
-        _kept_trials(options, strike).unlink(missing_ok=True)
+        _record_of(options, strike).unlink(missing_ok=True)
     _print(Console(), trials, figures)
     return int(any(figures[name] for name in BAD))
 
@@ -67,48 +67,48 @@ def _wanted(options: argparse.Namespace) -> dict[Strike, int]:
 
 def sweep(options: argparse.Namespace, strike: Strike, wanted: int, address: str) -> Trials:
     """Play every shape without a strike, then strike at a sample of what boundaries there were."""
-    kept = _kept_trials(options, strike)
-    trials = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    record = _record_of(options, strike)
+    trials = [json.loads(line) for line in record.read_text().splitlines()] if record.exists() else []
     shapes = [name for name in SESSIONS if not options.shape or name in options.shape]
     with tempfile.TemporaryDirectory(prefix="sessions-", dir=quick_folder()) as place:
         whole = [Point(name, None, None, strike, address) for name in shapes]
         whole = [point for point in whole if not any(_is_of(trial, point) for trial in trials)]
-        trials += _played(whole, kept, Path(place), len(whole), strike, [])
+        trials += _played(whole, record, Path(place), len(whole), strike, [])
         points = _drawn(trials, shapes, options.seed, strike, address)
         left = [point for point in points if not any(_is_of(trial, point) for trial in trials)]
-        trials += _played(left, kept, Path(place), wanted, strike, trials)
+        trials += _played(left, record, Path(place), wanted, strike, trials)
     return trials
 
 
-def _kept_trials(options: argparse.Namespace, strike: Strike) -> Path:
+def _record_of(options: argparse.Namespace, strike: Strike) -> Path:
     """Name the file that trials are written to as they end, until all have."""
     path: Path = options.json
     return path.with_name(f"{path.stem}-{strike}-{options.seed}.jsonl")
 
 
 def _played(
-    points: Sequence[Point], kept: Path, folder: Path, wanted: int, strike: Strike, before: Trials
+    points: Sequence[Point], record: Path, folder: Path, wanted: int, strike: Strike, before: Trials
 ) -> Trials:
     """Play points until so many strikes have hit, those `before` included."""
     hit, began = sum(bool(trial["strikes"]) for trial in before), time.monotonic()
-    shown = [0]
+    counted = [0]
 
     def more(done: list[Any], running: int) -> bool:
-        if len(done) // EVERY > shown[0] // EVERY:
+        if len(done) // EVERY > counted[0] // EVERY:
             bad = sum(_is_bad(trial) for trial in done)
             seconds = time.monotonic() - began
             print(f"{strike}: {hit + _hits(done)} of {wanted}, {bad} bad, {seconds:.0f} s", flush=True)
-        shown[0] = len(done)
+        counted[0] = len(done)
         return hit + _hits(done) + running < wanted if before else True
 
     slots = 1 if strike == "server" else SLOTS  # it ends the sessions of all
-    return side_by_side((partial(_kept, point, kept) for point in points), folder, more, slots)
+    return side_by_side((partial(_recorded, point, record) for point in points), folder, more, slots)
 
 
-def _kept(point: Point, kept: Path, folder: Path) -> dict[str, Any]:
+def _recorded(point: Point, record: Path, folder: Path) -> dict[str, Any]:
     """Play a point and write down what came of it."""
     trial = try_point(point, folder)
-    with kept.open("a") as file:
+    with record.open("a") as file:
         file.write(json.dumps(trial) + "\n")
     return trial
 
@@ -173,8 +173,8 @@ def _print(console: Console, trials: Trials, figures: Mapping[str, Any]) -> None
         boundary = [name for name in trial["boundaries"] if name.startswith("! ")]
         listed = {name: trial[name] for name in (*BAD, "processes") if trial[name]}
         console.print(f"{where} {boundary}: {json.dumps(listed)[:1500]}", markup=False, highlight=False)
-    shown = {name: figure for name, figure in figures.items() if name != "bad"}
-    console.print(json.dumps(shown), markup=False, highlight=False)
+    totals = {name: figure for name, figure in figures.items() if name != "bad"}
+    console.print(json.dumps(totals), markup=False, highlight=False)
 
 
 def _options() -> argparse.Namespace:

@@ -98,7 +98,7 @@ class Play:
     shape: SessionShape
     point: Point
     trial: Trial
-    asked: bool = False
+    was_asked: bool = False
 
     @property
     def log(self) -> Path:
@@ -161,7 +161,7 @@ class Play:
         """Fork a process, and ask while it works what is to be asked of the session; note how it ended."""
         self._ask()
         pid = self._start(task)
-        while self.shape.asks and not self.asked:
+        while self.shape.asks and not self.was_asked:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
                 self._note(task, os.waitstatus_to_exitcode(status))
@@ -172,14 +172,14 @@ class Play:
 
     def _ask(self) -> None:
         """Ask it of the session once its first effect has arrived, again where who asks is killed."""
-        if not self.shape.asks or self.asked or HELD not in self.stage.receiver.arrivals():
+        if not self.shape.asks or self.was_asked or HELD not in self.stage.receiver.arrivals():
             return
         for _ in range(4):
             code = join(self._start(ask))
             self._note(ask, code)
             if code == 0 and self.stage.rows(ASKED):
                 break  # else the session of who asked was ended, and nothing is on record
-        self.asked = True
+        self.was_asked = True
         time.sleep(HEARD_S)  # whoever works on it looks five times meanwhile
         self.stage.receiver.happened("release")
 
@@ -195,9 +195,9 @@ class Play:
         """Do the task with an agent of its own; a store that fails is tried again by the next process."""
         clock = Leap() if self.shape.scheduled else utc_now
         with contextlib.suppress(StoreFailed):
-            short = trap is not None and self.point.strike == "checkpoint"
-            agent = self.stage.open(None if short else trap, clock)
-            if short and trap is not None:
+            at_checkpoints = self.point.strike == "checkpoint"
+            agent = self.stage.open(None if at_checkpoints else trap, clock)
+            if at_checkpoints and trap is not None:
                 stand_at_checkpoints(agent.stores.saver, trap)
             try:
                 task(self.stage, agent)

@@ -81,12 +81,12 @@ def code_hash(source: Callable[..., object] | type) -> str:
         code = getattr(written, "__code__", None)
         return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
     name = _name_of(written.__module__)
-    file, names = _source_of(name, path), _names_of(name, path)
-    if file.whole:
-        return file.whole
-    whole = _hash_with_imports(name, path) or file.digest
+    own, names = _source_of(name, path), _names_of(name, path)
+    if own.whole:
+        return own.whole
+    whole = _hash_with_imports(name, path) or own.digest
     if names:
-        names[MARK] = file._replace(whole=whole)
+        names[MARK] = own._replace(whole=whole)
     return whole
 
 
@@ -172,20 +172,17 @@ def _imported_by(text: bytes, package: str) -> tuple[str, ...]:
         nodes = [*ast.walk(ast.parse(text))]
     except (SyntaxError, ValueError, RecursionError):
         return ()
-    plain = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    return (
-        *plain,
-        *(name for node in nodes if isinstance(node, ast.ImportFrom) for name in _from(node, package)),
-    )
+    return tuple(name for node in nodes for name in _named_by(node, package))
 
 
-def _from(node: ast.AST, package: str) -> Iterator[str]:
-    """Name the module that `from … import …` reads, and what may be modules in it."""
-    if not isinstance(node, ast.ImportFrom):
-        return
-    try:
-        base = resolve_name("." * node.level + (node.module or ""), package)
-    except ImportError:
-        return  # it leads out of its package, and fails where it is reached
-    yield base
-    yield from (f"{base}.{alias.name}" for alias in node.names)
+def _named_by(node: ast.AST, package: str) -> Iterator[str]:
+    """Name the modules that an import reads, and what may be modules in them; none for another statement."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        try:
+            base = resolve_name("." * node.level + (node.module or ""), package)
+        except ImportError:
+            return  # it leads out of its package, and fails where it is reached
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)

@@ -14,12 +14,12 @@ from planwright.domain.hashing import canonical_json
 SHOWN_KEY, FEWEST_DIGITS, SHOWN_ARGS = 12, 4, 500
 CONFIRMED, DENIED = "confirmed", "did_not_happen"
 """The codes of a step whose effect a person has decided over: it happened, or it did not."""
+UNDECIDED = "undecided"
+"""The code of a step that ended while nobody had decided over an effect of it."""
 _DENIAL = re.compile(
     r"(?i)\bno\b(?!\W{0,2}\d)|\b(?:not|never|none|nothing|nobody|neither|nope|cannot|nowhere|nein|nicht|unsent|failed"
     r"|bounced|rejected|refused|denied|(?:did|was|has|is|were|would|could)n\W?t)\b"
 )
-UNDECIDED = "undecided"
-"""The code of a step that ended while nobody had decided over an effect of it."""
 
 
 class Doubt(BaseModel):

@@ -1,4 +1,4 @@
-"""One spelling for every value that is hashed."""
+"""How values are spelled: in one way to be hashed, short in a row, whole for people and programs."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Agent(RunActions):
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 token, snapshot = await self._token_and_state(thread, merged)
-            breakpoints = bool(kwargs.get("interrupt_before") or kwargs.get("interrupt_after"))
+            breakpoints = _has_breakpoints(kwargs)
             arrival = Arrival(input, merged, context, snapshot, token)
             if base is not None:
                 await self._rewinding.begin(arrival, base)
@@ -227,8 +227,12 @@ def _node_by_node(config: RunnableConfig, options: Mapping[str, Any]) -> bool:
     """
     modes = options.get("stream_mode")
     several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
-    stops = options.get("interrupt_before") or options.get("interrupt_after")
-    return bool(stops) or nested(config) or not NODE_MODES.isdisjoint(several)
+    return _has_breakpoints(options) or nested(config) or not NODE_MODES.isdisjoint(several)
+
+
+def _has_breakpoints(options: Mapping[str, Any]) -> bool:
+    """Say whether a caller stops at nodes."""
+    return bool(options.get("interrupt_before") or options.get("interrupt_after"))
 
 
 def _with_status(output: object) -> object:

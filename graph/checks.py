@@ -170,7 +170,7 @@ def unfinished(run: Run, gates: list[Gate]) -> RunError:
 
 def not_begun(run: Run, snapshot: StateSnapshot) -> bool:
     """Say whether a run is not in its thread's checkpoints: it died early, or they were deleted."""
-    return not snapshot.next and snapshot.values.get("run_id") != run.run_id
+    return not snapshot.next and not _knows(snapshot, run)
 
 
 def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
@@ -183,8 +183,7 @@ def to_be_closed(run: Run, snapshot: StateSnapshot) -> bool:
         return False
     messages = snapshot.values.get("messages", ())
     unanswered = not any(_answers(message, run.run_id) for message in messages)
-    begun = snapshot.values.get("run_id") == run.run_id
-    return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and begun and unanswered)
+    return snapshot.next == LAST_NODE or (bool(run.cancelled_by) and _knows(snapshot, run) and unanswered)
 
 
 def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
@@ -196,8 +195,7 @@ def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
     """
     if run is None or not run.ended or to_be_closed(run, snapshot):
         return False
-    begun = snapshot.values.get("run_id") == run.run_id
-    if not snapshot.created_at or (snapshot.tasks and not begun):
+    if not snapshot.created_at or (snapshot.tasks and not _knows(snapshot, run)):
         cause = f"run {run.run_id} has ended ({run.status}), and nothing of it is on its thread"
         raise RunError(cause, f"see its record: planwright show {run.thread_id}; or send a new message")
     if any(task.name not in LAST_NODE for task in snapshot.tasks):
@@ -206,6 +204,11 @@ def has_ended(run: Run | None, snapshot: StateSnapshot) -> bool:
             "begin a new run on this thread, or a new thread; after a restore: planwright db check",
         )
     return True
+
+
+def _knows(snapshot: StateSnapshot, run: Run) -> bool:
+    """Say whether a run is the newest that a state knows of."""
+    return bool(snapshot.values.get("run_id") == run.run_id)
 
 
 def _answers(message: BaseMessage, run_id: str) -> bool:

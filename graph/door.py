@@ -172,8 +172,8 @@ class Door:
             offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
             invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
             invocation.land = partial(self.stores.saver.landed, run.thread_id)
-        configurable = {CONFIG_KEY: invocation, LEASE_KEY: lease, PAID_KEY: invocation.paid}
-        configurable = {**arrival.config.get("configurable", {}), **configurable}
+        ours = {CONFIG_KEY: invocation, LEASE_KEY: lease, PAID_KEY: invocation.paid}
+        configurable = {**arrival.config.get("configurable", {}), **ours}
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
         base = await self.stores.forks.base_of(run) if isinstance(input_, dict) and not fresh else None
         return AdmittedRun(input_, config, invocation.context, run, invocation, base)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Literal
 
+from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
 
 By = Literal["all", "agent", "model", "week", "risk"]
@@ -95,9 +96,10 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
     """Count what one run did."""
     run_id = run["run_id"]
     plans, plans_ok = connection.execute(_VERIFIED, (run_id,)).fetchone()
-    steps = [(status, json.loads(text)) for status, text in connection.execute(_STEPS, (run_id,))]
-    retried = [status for status, step in steps if step.get("attempts", 1) > 1 or step.get("instead_of")]
-    lanes = [status for status, step in steps if step.get("envelope")]
+    rows = connection.execute(_STEPS, (run_id,))
+    steps = [(status, StepResult.model_validate_json(text)) for status, text in rows]
+    retried = [status for status, step in steps if step.attempts > 1 or step.instead_of]
+    lanes = [status for status, step in steps if step.envelope]
     verdicts = connection.execute("SELECT content FROM verdicts WHERE run_id = ? ORDER BY rowid", (run_id,))
     rulings = [json.loads(content) for (content,) in verdicts]
     safe = run["status"] == "completed" and bool(rulings) and rulings[-1]["verdict"] == "accept"

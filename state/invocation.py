@@ -103,7 +103,9 @@ class Invocation:
     land: Callable[[], Awaitable[None]] = nothing_to_wait_for
     """Waits until what a node wrote is durable, where its checkpoint goes into another store."""
     node_by_node: bool = False
-    """Whether each node has a superstep of its own, as the caller wants to stop at nodes or looks at them."""
+    """Whether each node has a superstep of its own: the caller stops at nodes or looks at them, or the run is
+    inside of another graph.
+    """
     worked_before_s: float = 0
     """Seconds that the run was worked on in earlier invocations."""
     began_s: float = field(init=False)

@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.domain.errors import GateError
 
 CHANNEL = "channel:"
+# Letters and marks that are not shown, beside controls (Unicode, Default_Ignorable_Code_Point)
 _UNSEEN = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\ufe00-\ufe0f\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
-# Letters and marks that are not shown, beside controls (Unicode, Default_Ignorable_Code_Point)
 
 
 class Approval(BaseModel):
@@ -88,6 +88,6 @@ def check_approvals(
 
 def _person(name: str) -> str:
     """Spell a name in one way: `Kim`, `kim ` and one with letters that nobody sees are one person."""
-    plain = " ".join(unicodedata.normalize("NFKC", name).split())
-    seen = "".join(c for c in _UNSEEN.sub("", plain) if unicodedata.category(c) not in ("Cc", "Cf"))
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", name))
+    seen = "".join(c for c in plain if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf"))
     return " ".join(seen.split()).casefold()

@@ -16,7 +16,7 @@ from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.alternatives import step_replaced_by
 from planwright.checkpoints.effects.undone import recorded_steps
-from planwright.checkpoints.ownership.owners import living_sender
+from planwright.checkpoints.ownership.owners import sender_of
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.doubt import (
     CONFIRMED,
@@ -189,7 +189,7 @@ def _left(connection: sqlite3.Connection, run_id: str) -> Collection[str]:
 
 
 def _doubt(connection: sqlite3.Connection, row: sqlite3.Row, step_id: str) -> Doubt:
-    sender = living_sender(connection, row["owner"]) if row["status"] == "intent" else ""
+    sender = sender_of(connection, row)
     why = row["error"] or (f"it may still be sent by {sender}" if sender else _ENDED)
     return Doubt(
         key=row["key"],

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.undone import UNANSWERED, Undone, endings, recorded_steps, undone_effects
 from planwright.checkpoints.forks import Fork, being_undone, open_undo, write_fork
-from planwright.checkpoints.ownership.owners import living_sender
+from planwright.checkpoints.ownership.owners import sender_of
 from planwright.checkpoints.runs import Run, begin_run
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
@@ -137,11 +137,7 @@ def _effects(connection: sqlite3.Connection, run_id: str) -> list[PastEffect]:
         f"SELECT * FROM effects WHERE run_id = ? AND (status != 'failed' OR {UNANSWERED}) ORDER BY rowid",
         (run_id,),
     )
-    return [_effect(row, steps, undone, _sender(connection, row)) for row in rows]
-
-
-def _sender(connection: sqlite3.Connection, row: sqlite3.Row) -> str:
-    return living_sender(connection, row["owner"]) if row["status"] == "intent" else ""
+    return [_effect(row, steps, undone, sender_of(connection, row)) for row in rows]
 
 
 def _effect(

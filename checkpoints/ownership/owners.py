@@ -149,6 +149,11 @@ def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str =
     return "" if life_of(owner) == "dead" else owner_of(owner).label
 
 
+def sender_of(connection: sqlite3.Connection, effect: sqlite3.Row) -> str:
+    """Name the process that may still send an effect, by its row; "" where none lives, or it has ended."""
+    return living_sender(connection, effect["owner"]) if effect["status"] == "intent" else ""
+
+
 def folder_of(database: Path) -> Path:
     """Name the folder of the owners of a store, beside its database."""
     return database.parent / "owners"

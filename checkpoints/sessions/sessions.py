@@ -139,9 +139,9 @@ def _check_amounts(amounts: Mapping[Unit, float]) -> None:
         most = LONGEST_S if unit in ("ttl_s", "wall_clock_s") else MOST
         if not number or not 0 < amount <= most or (unit in COUNTED and amount != int(amount)):
             kind = "a whole number" if unit in COUNTED else "a number"
-            size = "a number of that size" if number and amount > most else f"{amount!r:.50}"
+            text = "a number of that size" if number and abs(amount) > most else f"{amount!r:.50}"
             raise SetupError(
-                f"{unit}: {size} is no amount to give more of", f"give {kind} above 0, up to {most:,.0f}"
+                f"{unit}: {text} is no amount to give more of", f"give {kind} above 0, up to {most:,.0f}"
             )
     if not amounts:
         raise SetupError("nothing is said to be given", f"say what and how much: {known}")

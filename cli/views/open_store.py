@@ -50,7 +50,8 @@ class StoreReader:
         self._connection.close()
 
     def _rows(self, cursor: sqlite3.Cursor, names: Sequence[str]) -> Iterator[Report]:
-        yield from (dict(zip(names, row, strict=True)) for row in cursor)
+        for row in cursor:
+            yield dict(zip(names, row, strict=True))
 
     def __del__(self) -> None:
         with suppress(sqlite3.Error):

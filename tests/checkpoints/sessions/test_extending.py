@@ -24,6 +24,7 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
         ({"ttl_s": math.inf}, "ttl_s: a number of that size is no amount"),
         ({"ttl_s": math.nan}, "ttl_s: nan is no amount"),
         ({"ttl_s": 1e12}, "ttl_s: a number of that size is no amount"),
+        ({"tool_calls": -(10**5000)}, "tool_calls: a number of that size is no amount"),
         ({"tool_calls": 10**5000}, "tool_calls: a number of that size is no amount"),
         ({"tokens": 0.5}, "tokens: 0.5 is no amount"),
         ({"effects": True}, "effects: True is no amount"),
