@@ -102,8 +102,8 @@ class Saver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint, after the events before it; it rides with whatever has to be durable next."""
-        self._ride("checkpoint", config, self._jobs.put(config, checkpoint, metadata))
+        """Write a checkpoint, after the events before it; that of a run rides with what has to be durable next."""
+        await self._hand_over("checkpoint", config, self._jobs.put(config, checkpoint, metadata))
         return config_of((thread_named(config), namespace_of(config), checkpoint["id"]))
 
     def put_writes(
@@ -120,11 +120,11 @@ class Saver(BaseCheckpointSaver[str]):
     ) -> None:
         """Write what a finished task leaves behind, after the events of it.
 
-        It rides like a checkpoint, unless a model has replied, who would be paid again.
+        Those of a run ride like its checkpoints, unless a model has replied, who would be paid again.
         """
         job = self._jobs.put_writes(config, writes, (task_id, task_path))
         if not (paid := config["configurable"].get(PAID_KEY)):
-            self._ride("writes", config, job)
+            await self._hand_over("writes", config, job)
             return
         paid.clear()
         try:
@@ -189,11 +189,17 @@ class Saver(BaseCheckpointSaver[str]):
         """Whether there is a store: looking for a thread makes none."""
         return self.database.engine.exists()
 
-    def _ride(self, name: str, config: RunnableConfig, job: Job[object]) -> None:
-        thread_id, entered = thread_named(config), LEASE_KEY in config["configurable"]
-        failed = self._failures.get(thread_id) if entered else self._failures.pop(thread_id, None)
-        if failed is not None:
-            raise failed
+    async def _hand_over(self, name: str, config: RunnableConfig, job: Job[object]) -> None:
+        """Queue what was written for a run; wait until it is durable where another graph keeps its state here.
+
+        A run knows what to do again after a kill. Another graph counts on what it has written: were the
+        checkpoint before the node of an agent lost, its request would be made again, as a new one.
+        """
+        if LEASE_KEY not in config["configurable"]:
+            await self.database.run(name, job)
+            return
+        thread_id = thread_named(config)
+        self.check(thread_id)
 
         def done(written: Future[object]) -> None:
             if (failure := written.exception()) is not None:

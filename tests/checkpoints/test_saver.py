@@ -255,6 +255,25 @@ def test_what_a_node_changed_in_a_message_is_stored(
     assert (asked.tool_calls[0]["args"], asked.additional_kwargs) == ({"amount": 2}, {"edited": True})
 
 
+async def test_a_graph_of_the_users_own_goes_on_when_its_checkpoint_is_durable(stores: Stores) -> None:
+    """Only a run of ours knows what to do again when what it handed over is lost."""
+
+    async def look(state: MessagesState) -> Any:
+        with closing(open_stores(stores.database.path.parent, url=store_url())) as other:
+            checkpoints = [item async for item in other.saver.alist(config)]
+        return {"messages": AIMessage(str(len(checkpoints)))}
+
+    graph, config = StateGraph(MessagesState), thread()
+    graph.add_node("first", look)
+    graph.add_node("second", look)
+    graph.add_edge(START, "first")
+    graph.add_edge("first", "second")
+    state = await graph.compile(checkpointer=stores.saver).ainvoke(
+        {"messages": []}, config, durability="sync"
+    )
+    assert [message.content for message in state["messages"]] == ["2", "3"]
+
+
 def test_what_was_looked_at_is_put_together_once_and_handed_over_once(
     stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,19 +114,6 @@ def put_inside(agent: Agent, saver: Saver) -> Any:
     return graph.compile(checkpointer=saver)
 
 
-def wait_for_the_disk(saver: Saver) -> None:
-    """Let a saver answer when what it was handed is durable, as those of others do."""
-    for name in ("aput", "aput_writes"):
-        write = getattr(saver, name)
-
-        async def durable(*args: Any, write: Any = write) -> Any:
-            written = await write(*args)
-            await saver.landed("")
-            return written
-
-        setattr(saver, name, durable)
-
-
 def die_short_of(saver: Saver, number: int) -> None:
     """End this process before a checkpoint is written, once what its tasks wrote is on record."""
     put, numbers = saver.aput, itertools.count(1)
@@ -155,7 +142,6 @@ def play(job: dict[str, Any]) -> dict[str, Any]:
     saver = agent.stores.saver
     if job.get("inside"):
         saver = open_stores(settings.store_folder, url=settings.store_url).saver
-        wait_for_the_disk(saver)
         graph = put_inside(agent, saver)
     if "die_short_of" in job:
         die_short_of(saver, job["die_short_of"])
