@@ -230,7 +230,7 @@ def restore(
     version: Annotated[str, Field(description="the `version` a call that replaced it has returned")],
     call: CallContext,
 ) -> RestoredFile:
-    """Restore an earlier version."""
+    """Restore an earlier version; "" removes the file."""
     check_name(path, call)
     return RestoredFile(path=path, version=put_back(path, version, call))
 

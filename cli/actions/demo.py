@@ -9,7 +9,7 @@ from pathlib import Path
 from planwright.capabilities.policy.decide import host_of
 from planwright.cli.actions.web import open_page
 from planwright.cli.session.asking import Approver
-from planwright.cli.session.drive import Terminal, follow
+from planwright.cli.session.drive import INTERRUPTED, Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.demo.service import Webhook
@@ -57,7 +57,11 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
         context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
         approver = None if terminal.interactive else _approve_own(folder)
         code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
-    _show_outside(folder, terminal)
+    if code == 0:
+        _show_outside(folder, terminal)
+    elif code == INTERRUPTED:
+        cause = "the webhook has ended with the demo, so this run can send nothing more"
+        say(views.label("note", f"{cause}; begin anew: planwright demo --folder {folder}", "yellow"))
     return code
 
 

@@ -41,6 +41,9 @@ from planwright.models.providers.router import Router
 from planwright.presentation.rows import JsonObject
 from planwright.settings.settings import Settings
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
 
 def start(
     request: str,
@@ -194,7 +197,7 @@ def follow(
     except KeyboardInterrupt:
         where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
         say_interrupted(f"{thread}{where}", waiting, terminal)
-        return 130
+        return INTERRUPTED
     finally:
         agent.close()
     pending = [interrupt.value for interrupt in waiting]

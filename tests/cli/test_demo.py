@@ -6,6 +6,7 @@ from pathlib import Path
 
 from planwright.demo.workspace import write_workspace
 from tests.cli.desk import Desk, refusal
+from tests.cli.typist import Typist
 
 
 def test_the_demo_runs_by_itself_without_a_terminal(desk: Desk) -> None:
@@ -32,6 +33,16 @@ def test_the_amount_is_what_the_mail_says_when_somebody_edits_it(desk: Desk) -> 
     assert done.code == 0
     amount = Desk(folder).rows("SELECT amount FROM tickets ORDER BY id DESC LIMIT 1", "tickets.db")
     assert amount == [("EUR 7,777.77",)]
+
+
+def test_a_demo_that_was_interrupted_says_that_its_webhook_has_ended(desk: Desk) -> None:
+    with Typist(desk.folder, "demo", "--folder", "trial") as typist:
+        typist.read_until("type why not:")
+        typist.interrupt()
+        code, _ = typist.finish()
+    assert code == 130
+    assert "begin anew: planwright demo --folder trial" in typist.screen
+    assert "outside" not in typist.screen
 
 
 def test_the_demo_leaves_a_folder_alone_that_is_not_its_own(desk: Desk) -> None:
