@@ -81,15 +81,22 @@ async def not_done_again(
     fork = await stores.forks.of(run_id)
     forked = fork is not None and fork.plan is None
     left = await stores.ledger.done_before(run_id, [entry.uid for entry in checked])
+    earlier = {step.uid: step for step in await stores.plans.steps_of_run(run_id)} if results else {}
     read = []
     for entry in checked:
         if result := results.get(entry.uid):
             keeps = result.status == "completed" and entry.effect != "pure"
-            read.append(entry.model_copy(update={"kept": entry.uid}) if keeps else entry)
+            read.append(_as_made(entry, earlier.get(entry.uid, entry)) if keeps else entry)
             continue
         step = kept_step(entry, left, run_id, registry, policy)
         read.append(await gated_again(step, stores, run_id) if forked else step)
     return read
+
+
+def _as_made(checked: VerifiedStep, earlier: VerifiedStep) -> VerifiedStep:
+    """Mark a step as kept, with the consent that its call needed: nothing that was read since is part of it."""
+    consent = {name: getattr(earlier, name) for name in ("gated", "asks", "reason", "policy", "tainted")}
+    return checked.model_copy(update={**consent, "kept": checked.uid})
 
 
 def kept_step(

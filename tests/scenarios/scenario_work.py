@@ -141,9 +141,8 @@ def engrave(name: str, call: CallContext) -> Done:
     return Done(text=f"{name} engraved", turn=note(call, name))
 
 
-@capability("work.post", trusted_result=True, mode="local_write", effect="blind", tags=("post",))
-def post(name: str, call: CallContext, text: str = "") -> Done:
-    """Post something; its answer is lost once, before or after it happened, when the scene asks for that."""
+def post_or_lose(call: CallContext, name: str) -> Done:
+    """Do something whose answer is lost once, before or after it happened, when the scene asks for that."""
     die_if_told(call, name)
     for when in ("before", "after"):
         order = call.settings.workspace / f"lose-{when}-{name}"
@@ -153,6 +152,18 @@ def post(name: str, call: CallContext, text: str = "") -> Done:
                 note(call, name)
             raise ConnectionError("the line went dead")
     return Done(text=f"{name} posted", turn=note(call, name))
+
+
+@capability("work.post", trusted_result=True, mode="local_write", effect="blind", tags=("post",))
+def post(name: str, call: CallContext, text: str = "") -> Done:
+    """Post something; its answer is lost once, before or after it happened, when the scene asks for that."""
+    return post_or_lose(call, name)
+
+
+@capability("work.post_abroad", mode="local_write", effect="blind", tags=("post",))
+def post_abroad(name: str, call: CallContext) -> Done:
+    """Post something to strangers, who may write what they like into their answer."""
+    return post_or_lose(call, name)
 
 
 @capability(

@@ -125,6 +125,17 @@ SHAPES: list[tuple[Play, list[int]]] = [
 ]
 
 
+def test_a_call_that_was_in_doubt_did_not_read_its_own_answer(scene: Scene) -> None:
+    """Its plan is verified anew, when something of others was read: by the call itself, after it was made."""
+    lose(scene, 1, ("p0",))
+    step = scene.step("p0", "work.post_abroad")
+    playing = agent(scene, scene.plan(step), "the answer", approval={"plan": "never"})
+    scene.ask(playing, ASK)
+    assert to_the_end(scene, playing) == [1]
+    verdict = playing.get_state(scene.config).values["verdict"]
+    assert [score.safety for score in verdict.step_scores] == [1.0]
+
+
 @pytest.mark.sampled(10)
 @pytest.mark.parametrize("happened", range(len(NAMES) + 1))
 @pytest.mark.parametrize(("play", "gates"), SHAPES, ids=[play.__name__ for play, _ in SHAPES])
