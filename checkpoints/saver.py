@@ -102,7 +102,7 @@ class Saver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """Write a checkpoint, after the events before it; that of a run rides with what has to be durable next."""
+        """Write a checkpoint after the events before it; that of a run rides with what has to be durable."""
         await self._hand_over("checkpoint", config, self._jobs.put(config, checkpoint, metadata))
         return config_of((thread_named(config), namespace_of(config), checkpoint["id"]))
 
@@ -190,7 +190,7 @@ class Saver(BaseCheckpointSaver[str]):
         return self.database.engine.exists()
 
     async def _hand_over(self, name: str, config: RunnableConfig, job: Job[object]) -> None:
-        """Queue what was written for a run; wait until it is durable where another graph keeps its state here.
+        """Queue what was written for a run; wait for the disk where another graph keeps its state here.
 
         A run knows what to do again after a kill. Another graph counts on what it has written: were the
         checkpoint before the node of an agent lost, its request would be made again, as a new one.

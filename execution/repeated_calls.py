@@ -94,7 +94,7 @@ async def not_done_again(
 
 
 def _as_made(checked: VerifiedStep, earlier: VerifiedStep) -> VerifiedStep:
-    """Mark a step as kept, with the consent that its call needed: nothing that was read since is part of it."""
+    """Mark a step as kept, with the consent that its call needed; what was read since is no part of it."""
     consent = {name: getattr(earlier, name) for name in ("gated", "asks", "reason", "policy", "tainted")}
     return checked.model_copy(update={**consent, "kept": checked.uid})
 

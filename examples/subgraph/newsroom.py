@@ -10,7 +10,6 @@ from typing import Annotated
 
 from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
 from langgraph.types import Command
@@ -50,7 +49,7 @@ def main() -> None:
         graph.add_edge("brief", "agent")
         graph.add_edge("agent", "print")
         graph.add_edge("print", END)
-        app = graph.compile(checkpointer=InMemorySaver())  # the agent has a store of its own
+        app = graph.compile(checkpointer=agent.stores.saver)  # on disk, beside what the agent records
 
         thread: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
         out = app.invoke({"headline": "Frost in May"}, thread)
