@@ -21,6 +21,7 @@ from benchmarks.counted_stage import Stage, join, staged
 from benchmarks.counted_verdict import effects_wrong, unsettled
 from benchmarks.owners_processes import (
     First,
+    Taken,
     checkpointed_late,
     contents,
     finish,
@@ -29,6 +30,7 @@ from benchmarks.owners_processes import (
     token,
     written,
 )
+from planwright.checkpoints.effects.late_calls import ENDED
 
 Order = Literal["after", "during", "before"]
 ORDERS: tuple[Order, ...] = ("after", "during", "before")
@@ -153,15 +155,28 @@ def _second(draw: Draw, stage: Stage, first: First, wake: Wake) -> Outcome:
     assert first.report is not None
     wake.woken = "; ".join(first.report["refusals"]) or first.report["problem"] or "no error"
     if wake.taken and not wake.mid_commit:
-        wake.stale_rows = len(rows ^ contents(stage)) if rows else 0
-        back = any(BUSY in refusal for refusal in second.outcome.refusals)  # it began anew, as anybody may
-        stale = first.report["written"] - before - first.decided_since(before)
-        stale = stale if draw.order != "before" and not back else 0
-        wake.stale_bytes = 0 if stale in _blobs(stage) else stale
-        wake.late_checkpoints = checkpointed_late(stage)
-        if not wake.woken.startswith(CLEAR) and BUSY not in wake.woken:
-            wake.wrong.append(f"the woken process ended with {wake.woken}")
+        _judge_woken(stage, first, wake, second, before, rows)
     return second.outcome
+
+
+def _judge_woken(
+    stage: Stage, first: First, wake: Wake, second: Taken, before: int, rows: set[tuple[Any, ...]]
+) -> None:
+    """Say what a process wrote that woke up when its run was another's; `rows` are those of before, if any.
+
+    That its own calls have ended it may write down, and that a person has decided.
+    """
+    assert first.report is not None
+    ended = {row["key"] for row in stage.rows("SELECT key FROM effects WHERE error = ?", ENDED)}
+    changed = rows ^ contents(stage) if rows else set()
+    wake.stale_rows = sum(ended.isdisjoint(row) for row in changed)
+    back = any(BUSY in refusal for refusal in second.outcome.refusals)  # it began anew, as anybody may
+    stale = first.report["written"] - before - first.decided_since(before)
+    stale = stale if wake.draw["order"] != "before" and not back and not ended else 0
+    wake.stale_bytes = 0 if stale in _blobs(stage) else stale
+    wake.late_checkpoints = checkpointed_late(stage)
+    if not wake.woken.startswith(CLEAR) and BUSY not in wake.woken:
+        wake.wrong.append(f"the woken process ended with {wake.woken}")
 
 
 def _blobs(stage: Stage) -> set[int]:

@@ -71,13 +71,16 @@ class CallAttempts:
     async def make(self) -> JsonValue:
         """Call until there is an answer. Raises what the last attempt ended with.
 
-        A queryable call that was not answered is looked up first, every time; never while it still runs.
+        A queryable call is looked up before it is sent again, every time; never while it still runs.
         """
         while True:
             try:
                 return await self._once(self._capability, self._args)
             except CapabilityUnavailable as error:
                 await self._again(error)
+                queryable = self._capability.effect == "queryable"
+                if queryable and (happened := await self._happened_after_all(error)) is not None:
+                    return happened
             except CapabilityRejected as error:
                 if self._sent_before and self._capability.effect == "idempotent":  # that one may have arrived
                     raise BrokeOff(error.cause, error.next_step) from error
@@ -123,6 +126,16 @@ class CallAttempts:
             if result is not None:
                 self.remark = "found by its lookup"
             return result
+
+    async def _happened_after_all(self, error: CapabilityUnavailable) -> JsonValue | None:
+        """Look up a call of which its capability says that it did not happen, as an author can be wrong.
+
+        Raises `error` where the receiver cannot tell: then it is not sent again.
+        """
+        try:
+            return await self.look_up(EffectInDoubt(error.cause, error.next_step))
+        except EffectInDoubt:
+            raise error from None
 
     def _as_result(self, answer: JsonValue) -> JsonValue:
         checked = self._capability.result.validate_python(answer)

@@ -11,6 +11,7 @@ from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import GATES
 from planwright.checkpoints.consent.acceptance import acceptable, decided_effects
 from planwright.checkpoints.consent.approvers import Approval
+from planwright.checkpoints.consent.ended_senders import look_again
 from planwright.checkpoints.consent.gate import STATUS_AFTER, Decision, Gate
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import settle_doubts
@@ -93,8 +94,13 @@ class Gates:
             late = [row for row in rows if self._close_late(connection, row, at)]
             if late and (refusal := _refusal(connection, decisions)):
                 return refusal  # not raised: what is late stays closed
+            gates = {gate_id: _read(connection, gate_id) for gate_id in decisions}
             for gate_id, decision in decisions.items():
-                _decide(connection, gate_id, decision, at)
+                acceptable(gates[gate_id], decision)
+                if refusal := look_again(connection, gates[gate_id], decision, at):
+                    return refusal  # not raised: its card stays as it is now
+            for gate_id, decision in decisions.items():
+                _decide(connection, gates[gate_id], decision, at)
             return None
 
         refusal = await self._database.run("decision", held(lease, job), synced=True)
@@ -173,9 +179,8 @@ def _refusal(connection: sqlite3.Connection, decisions: Mapping[str, Decision]) 
     return None
 
 
-def _decide(connection: sqlite3.Connection, gate_id: str, decision: Decision, at: datetime) -> None:
-    gate = _read(connection, gate_id)
-    acceptable(gate, decision)
+def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: datetime) -> None:
+    gate_id = gate.gate_id
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     if decision.answer == "approve":

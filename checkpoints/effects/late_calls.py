@@ -1,4 +1,4 @@
-"""Calls of this process that were late and are left running: nobody can stop them, and they may act yet.
+"""Calls of this process that are left running: late ones, and those of a lost run; nothing can stop them.
 
 While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
 When it ends it is in doubt: what it brought, nobody waited for. Where the store was closed meanwhile, the
@@ -19,7 +19,7 @@ from planwright.checkpoints.audit.sealing import latest_seal, seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 
-ENDED = "it did not answer in time, and has ended since"
+ENDED = "nobody waited for its answer any more, and it has ended since"
 
 
 class LateCalls:

@@ -14,6 +14,7 @@ import pytest
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
+from planwright.checkpoints.effects.late_calls import ENDED
 from planwright.checkpoints.records import Records, open_records
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError
@@ -103,9 +104,29 @@ def test_what_still_runs_cannot_be_said_not_to_have_happened(
         bank.goes_on.set()
         assert bank.ended.wait(PATIENCE_S)
         wait_until_in_doubt(scene)
+        with pytest.raises(
+            GateError, match=r"(?s)has ended since: bank\.pay.*look again whether it happened"
+        ):
+            deny(records, gate_id)
+        assert status(scene) == "in_doubt"
         deny(records, gate_id)
     scene.recover(agent)
-    assert bank.paid == ["s1", "s1"]  # as somebody said that the first had not happened
+    assert bank.paid == [
+        "s1",
+        "s1",
+    ]  # as somebody said, who was to look again, that the first had not happened
+
+
+def test_a_card_shows_that_what_was_sent_has_ended(scene: Scene, bank: Bank) -> None:
+    agent, _ = late(scene, bank, "blind")
+    bank.goes_on.set()
+    wait_until_in_doubt(scene)
+    with pytest.raises(GateError, match="look again whether it happened"):
+        scene.decide(agent, "approve")
+    (gate,) = scene.recover(agent)["__interrupt__"]
+    (effect,) = gate.value["shown"]["effects"]
+    assert (effect["still_sent_by"], effect["why"]) == ("", ENDED)
+    assert scene.decide(agent, "respond", "seen at the bank")["status"] == "completed"
 
 
 def wait_until_in_doubt(scene: Scene) -> None:

@@ -228,20 +228,38 @@ async def test_a_blocking_call_that_still_runs_is_in_doubt_and_neither_looked_up
 
 
 @pytest.mark.parametrize(
-    ("failure", "calls", "retries"),
-    [
-        (EffectInDoubt("cut off"), ["send x", "lookup x", "send x"], 1),
-        (CapabilityUnavailable("busy"), ["send x", "send x"], 1),
-    ],
+    "failure",
+    [EffectInDoubt("cut off"), CapabilityUnavailable("busy")],
     ids=["nobody knows", "it says that nothing happened"],
 )
 async def test_a_call_that_did_not_happen_is_sent_again(
-    make_bench: MakeBench, receiver: Receiver, failure: Exception, calls: list[str], retries: int
+    make_bench: MakeBench, receiver: Receiver, failure: Exception
 ) -> None:
     receiver.before = [failure]
     bench = await make_bench(receiver.declare())
     assert await bench.call("a.do") == "did x"
-    assert (receiver.calls, len(bench.retries)) == (calls, retries)
+    assert (receiver.calls, len(bench.retries)) == (["send x", "lookup x", "send x"], 1)
+
+
+async def test_a_call_that_happened_is_not_sent_again_when_it_says_that_nothing_did(
+    make_bench: MakeBench, receiver: Receiver
+) -> None:
+    receiver.after = [CapabilityUnavailable("the line went dead")]
+    bench = await make_bench(receiver.declare())
+    assert await bench.call("a.do") == "did x"
+    assert (receiver.calls, remark(bench)) == (["send x", "lookup x"], "found by its lookup")
+
+
+async def test_a_call_that_says_that_nothing_happened_has_failed_where_its_lookup_cannot_tell(
+    make_bench: MakeBench, receiver: Receiver
+) -> None:
+    receiver.before = [CapabilityUnavailable("nobody there")] * 9
+    receiver.lookups = [CapabilityUnavailable("nobody there")] * 9
+    bench = await make_bench(receiver.declare())
+    with pytest.raises(CapabilityUnavailable, match="nobody there"):
+        await bench.call("a.do")
+    assert receiver.calls.count("send x") == 1
+    assert bench.effects() == [("a.do", "failed")]
 
 
 async def test_a_call_that_broke_off_after_it_happened_is_done(
