@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.sessions.queue import END_OF_TIME
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, RunError
@@ -114,11 +115,19 @@ class Arrivals:
             if run is None:
                 raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
             check_same_options(arrival.context, run)
-            return run, False
+            return await self._in_time(run), False
         gates = await self._stores.gates.of_thread(thread_id)
         if run is not None and not run.ended:
             raise unfinished(run, gates)
         return self.new_run(entry, thread_id, arrival.context), True
+
+    async def _in_time(self, run: Run) -> Run:
+        """Ask for the end of a run whose session is past its time, as a worker would; return the run."""
+        now = self._clock()
+        if run.ended or run.cancelled_by or not await self._stores.queue.is_late(run.run_id, now):
+            return run
+        await self._stores.runs.cancel(run.run_id, END_OF_TIME, now, "expired")
+        return await self._stores.runs.read(run.run_id) or run
 
     def new_run(self, entry: object, thread_id: str, context: object, status: RunStatus = "running") -> Run:
         """Make the run of an input; nothing is written. Raises SetupError for one that cannot begin a run."""

@@ -7,7 +7,7 @@ from collections.abc import Container
 
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.queue import QueuedRun
+from planwright.checkpoints.sessions.queue import END_OF_TIME, QueuedRun
 from planwright.domain.errors import RunError
 from planwright.domain.results import RunStatus
 from planwright.graph.agent import Agent
@@ -30,7 +30,7 @@ class Watchdog:
         `mine` are the runs that this worker is at.
         """
         for run in await self._stores.queue.expired(self._clock()):
-            await self._end(run, "the end of its time (sessions.ttl_s)", "expired")
+            await self._end(run, END_OF_TIME, "expired")
         most_s = self._settings.queue.max_execution_time_s
         for run_id, invocation in list(self._working.items()):
             if invocation.worked_s > most_s and not invocation.cancelled_by:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import GATES
@@ -21,6 +21,8 @@ from planwright.domain.errors import GateError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
 
+_SESSION = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
+
 
 class Gates:
     """The table of gates."""
@@ -30,20 +32,24 @@ class Gates:
         self._timer = timer
 
     async def open(self, gate: Gate, lease: Lease) -> Gate:
-        """Write a gate down, or return the row that is already there.
+        """Write a gate down, or return the row that is already there; it closes no later than its session.
 
         Where the end of its run was asked for meanwhile, nobody is asked: it is closed from the beginning.
         """
         end = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
 
         def job(connection: sqlite3.Connection) -> Gate:
+            expires_at = gate.expires_at
+            if (session := connection.execute(_SESSION, (gate.run_id,)).fetchone()) is not None:
+                left_s = seconds_left(session, gate.requested_at, self._timer)
+                expires_at = min(expires_at, gate.requested_at + timedelta(seconds=max(0, left_s)))
             connection.execute(
                 "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
                 " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot, channel)"
                 " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?)",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
                 + (gate.shown_hash, canonical_json(gate.card), sha256(gate.card))
-                + (gate.requested_at.isoformat(), gate.expires_at.isoformat())
+                + (gate.requested_at.isoformat(), expires_at.isoformat())
                 + (self._timer.seconds(), self._timer.boot, gate.channel),
             )
             if (row := connection.execute(end, (gate.run_id,)).fetchone()) is not None:
@@ -151,11 +157,19 @@ class Gates:
 
 
 def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
-    """Say whether the time of a gate is up: by the time that went by, by the clock only after a new start."""
+    """Say whether the time of a gate or a session is up."""
+    return seconds_left(row, at, timer) <= 0
+
+
+def seconds_left(row: sqlite3.Row, at: datetime, timer: Timer) -> float:
+    """Count the seconds until a gate or a session closes: by the time that went by since it was opened.
+
+    After a new start of the machine nobody knows that, and it is by the clock.
+    """
     requested, expires = (datetime.fromisoformat(row[name]) for name in ("requested_at", "expires_at"))
     if timer.boot and row["boot"] == timer.boot:
-        return bool(timer.seconds() - row["opened_s"] >= (expires - requested).total_seconds())
-    return at >= expires
+        return (expires - requested).total_seconds() - (timer.seconds() - float(row["opened_s"]))
+    return (expires - at).total_seconds()
 
 
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:

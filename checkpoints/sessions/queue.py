@@ -21,6 +21,8 @@ from planwright.checkpoints.sessions.schedule_runs import ScheduledTime, take_ti
 from planwright.domain.clock import Timer
 from planwright.domain.errors import QueueFull
 
+END_OF_TIME = "the end of its time (sessions.ttl_s)"
+"""Who asked for the end of a run whose session is past its time."""
 STORAGE = "storage"
 """What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
 MOST_FREE = 100
@@ -124,6 +126,16 @@ class Queue:
             return [run_of(row) for row in rows if is_late(row, at, self._timer)]
 
         return await self._database.read(job)
+
+    async def is_late(self, run_id: str, at: datetime) -> bool:
+        """Say whether a run is that of a session, and the time of that is up."""
+        query = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
+
+        def job(connection: sqlite3.Connection) -> bool:
+            row = connection.execute(query, (run_id,)).fetchone()
+            return row is not None and is_late(row, at, self._timer)
+
+        return await self._database.read(job, behind=())
 
     async def count_break(self, run: Run) -> None:
         """Count that the worker of a run has died or broke off, once a lease."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
+from planwright.checkpoints.audit.chain import append_row
+from planwright.checkpoints.audit.sealed_rows import GATES
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.runs import Run, move, run_of
@@ -22,6 +24,7 @@ Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s
 UNITS: tuple[Unit, ...] = get_args(Unit)
 COUNTED: frozenset[Unit] = frozenset(("tokens", "tool_calls", "effects"))
 """Those that are counted in whole numbers."""
+ONE_SECOND = timedelta(seconds=1)
 MOST = 10**12
 """Most of anything that can be given at once."""
 
@@ -116,7 +119,7 @@ class Sessions:
                 "UPDATE runs SET extended = ? WHERE run_id = ?", (json_text(extended), row["run_id"])
             )
             if seconds := amounts.get("ttl_s"):
-                _put_off(connection, row, seconds)
+                _put_off(connection, row, seconds, at)
             if not self._leases.is_leased(run_of(row)):
                 write_event(
                     connection,
@@ -161,13 +164,18 @@ def pause_reason(by: str) -> str:
     return f"paused by {by}"
 
 
-def _put_off(connection: sqlite3.Connection, row: sqlite3.Row, seconds: float) -> None:
+def _put_off(connection: sqlite3.Connection, row: sqlite3.Row, seconds: float, at: datetime) -> None:
     query = "SELECT expires_at FROM sessions WHERE run_id = ?"
     session = connection.execute(query, (row["run_id"],)).fetchone()
     if session is None:
         cause = f"run {row['run_id']} was not begun in the background, and does not expire"
         raise RunError(cause, "leave the time out")
-    expires = datetime.fromisoformat(session["expires_at"]) + timedelta(seconds=seconds)
-    connection.execute(
-        "UPDATE sessions SET expires_at = ? WHERE run_id = ?", (expires.isoformat(), row["run_id"])
-    )
+    before = datetime.fromisoformat(session["expires_at"])
+    expires = (before + timedelta(seconds=seconds)).isoformat()
+    connection.execute("UPDATE sessions SET expires_at = ? WHERE run_id = ?", (expires, row["run_id"]))
+    query = "SELECT gate_id, expires_at, approvals FROM gates WHERE run_id = ? AND status = 'open'"
+    for gate_id, closes, approvals in connection.execute(query, (row["run_id"],)).fetchall():
+        if abs(datetime.fromisoformat(closes) - before) < ONE_SECOND:  # it was to close with its session
+            connection.execute("UPDATE gates SET expires_at = ? WHERE gate_id = ?", (expires, gate_id))
+            if approvals:  # it is in the chain already, as it was
+                append_row(connection, "gate", GATES, gate_id, at)

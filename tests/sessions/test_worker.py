@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from langgraph.types import Command
 
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.domain.errors import QueueFull, RunError, RunHeld, StoreFailed
+from planwright.domain.errors import GateError, QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
 from planwright.state.invocation import Invocation
@@ -236,6 +237,26 @@ async def test_a_run_at_a_gate_goes_on_once_somebody_has_decided(scene: Scene, a
 async def _approve(agent: Agent, gate_id: str) -> None:
     decision = Decision(answer="approve", decided_by="ann", channel="test")
     await agent.stores.gates.decide(gate_id, decision, agent.door.clock())
+
+
+async def test_a_gate_closes_with_its_session_and_no_worker_is_needed(scene: Scene, at_work: AtWork) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.wipe")), **QUICK)
+    await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=3600)
+    async with at_work(agent):
+        await until(scene, "waiting")
+    both = "SELECT s.expires_at, g.gate_id, g.expires_at AS closes_at FROM sessions s JOIN gates g USING (run_id)"
+    for hours in (1, 3):
+        (row,) = scene.rows(both)
+        ends, closes = (datetime.fromisoformat(row[name]) for name in ("expires_at", "closes_at"))
+        assert abs((closes - ends).total_seconds()) < 1
+        assert timedelta(hours=hours - 0.5) < ends - agent.door.clock() < timedelta(hours=hours)
+        await agent.stores.sessions.extend(scene.thread, {"ttl_s": 7200}, "ann", agent.door.clock())
+    query = "UPDATE sessions SET expires_at = requested_at"
+    await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
+    with pytest.raises(GateError, match="cancelled by the end of its time"):
+        await agent.ainvoke(Command(resume={"type": "approve", "gate_id": row["gate_id"]}), scene.config)
+    output = await agent.ainvoke(None, scene.config)
+    assert (output["status"], scene.done) == ("expired", [])
 
 
 @pytest.mark.parametrize("at_gate", [False, True], ids=["queued", "at its gate"])
