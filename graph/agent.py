@@ -6,8 +6,8 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -39,6 +39,7 @@ from planwright.graph.checks import (
 )
 from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
+from planwright.graph.sync_loop import in_own_task
 
 NODE_MODES = frozenset(("checkpoints", "debug", "tasks"))
 """Modes of streaming that show each node by itself."""
@@ -76,20 +77,26 @@ class Agent(RunActions):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    async def astream(
+    def astream(
+        self, input: object, config: RunnableConfig | None = None, **options: Any
+    ) -> AsyncGenerator[Any, None]:
+        """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for.
+
+        One that the caller drains by a `control` is paused, and raises GraphDrained. Where the caller is
+        cancelled or stops to read, the run has stopped before the caller goes on.
+        """
+        return in_own_task(self._stream(input, config, **options))
+
+    async def _stream(
         self,
         input: object,
-        config: RunnableConfig | None = None,
+        config: RunnableConfig | None,
         *,
         context: object = None,
         durability: object = None,
         control: RunControl | None = None,
         **kwargs: Any,
-    ) -> AsyncIterator[Any]:
-        """Stream a run, as LangGraph does. Durability is `sync` unless another is asked for.
-
-        One that the caller drains by a `control` is paused, and raises GraphDrained.
-        """
+    ) -> AsyncGenerator[object, None]:
         config = surrounded(merge_configs(self.config, config))
         thread = thread_of(config)
         async with self.door.telling_faults(input, thread):
@@ -122,20 +129,25 @@ class Agent(RunActions):
                 arrival = replace(arrival, entry=None)
             own = control or control_around(merged)
             with nullcontext() if own else suppress(GraphDrained):
-                async with self.door.enter(arrival, breakpoints=breakpoints, control=own) as run:
-                    async for chunk in self._admitted(run, options):
+                async with (
+                    self.door.enter(arrival, breakpoints=breakpoints, control=own) as run,
+                    aclosing(self._admitted(run, options)) as chunks,
+                ):
+                    async for chunk in chunks:
                         yield chunk
 
-    async def _admitted(self, run: AdmittedRun, options: dict[str, Any]) -> AsyncIterator[Any]:
+    async def _admitted(self, run: AdmittedRun, options: dict[str, Any]) -> AsyncGenerator[Any, None]:
         """Stream a run that the door has let in; one that was cancelled is led to its end."""
         run.invocation.node_by_node = _node_by_node(run.config, options)
         options = {**options, "control": run.invocation.control}
-        async for chunk in self._graph(run.input, run.start, context=run.context, **options):
-            yield chunk
+        async with aclosing(self._graph(run.input, run.start, context=run.context, **options)) as chunks:
+            async for chunk in chunks:
+                yield chunk
         if await self.door.stopping(run):
             run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
-            async for chunk in self._graph(None, run.config, context=run.context, **options):
-                yield chunk
+            async with aclosing(self._graph(None, run.config, context=run.context, **options)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
 
     async def _token_and_state(
         self, thread_id: str, config: RunnableConfig
@@ -164,7 +176,7 @@ class Agent(RunActions):
         if run is not None and not run.ended:
             await self.acancel(run.thread_id, self._caller(config))
 
-    def _graph(self, input: object, config: RunnableConfig, **options: Any) -> AsyncIterator[Any]:
+    def _graph(self, input: object, config: RunnableConfig, **options: Any) -> AsyncGenerator[Any, None]:
         """Stream the graph behind the door."""
         return self.door.langsmith.within(super().astream(input, config, **options))
 

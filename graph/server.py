@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -54,7 +55,7 @@ class ServedAgent(Agent):
         context: object = None,
         durability: object = None,
         **kwargs: Any,
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Stream a run or an answer that came through the server.
 
         Raises RunError for another tenant than the caller's, GateError for an answer in another's name.
@@ -76,7 +77,7 @@ class ServedAgent(Agent):
 
     async def _astream_ready(
         self, entry: object, config: RunnableConfig, context: object, **options: Any
-    ) -> AsyncIterator[object]:
+    ) -> AsyncGenerator[object, None]:
         """Stream what came in once its thread can take it."""
         thread = thread_of(config)
         async with self.door.telling_faults(entry, thread):
@@ -84,8 +85,10 @@ class ServedAgent(Agent):
                 entry, config = await adopt_copy(self, entry, config, context)
             else:
                 await make_room(self, entry, thread, context)
-        async for chunk in super().astream(entry, config, context=context, durability="sync", **options):
-            yield chunk
+        stream = super().astream(entry, config, context=context, durability="sync", **options)
+        async with aclosing(stream) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
 
 async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:

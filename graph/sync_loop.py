@@ -1,4 +1,4 @@
-"""One event loop on a thread of its own, for callers without one.
+"""Where a stream is worked on: in a task of its own; for callers without an event loop, on a loop of ours.
 
 `invoke` and `stream` run the async graph here, so there is one implementation of everything.
 """
@@ -9,13 +9,59 @@ import asyncio
 import contextvars
 import queue
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _END = object()
 PATIENCE_S = 30
+
+
+async def in_own_task(stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """Iterate a stream in a task of its own, item by item as its reader asks for them.
+
+    However often the reader is cancelled, and wherever it stops to read, the stream is cancelled once, and
+    has ended before the reader goes on. LangGraph leaves steps running when it is cancelled again while it
+    waits for their end (1.2, `AsyncPregelLoop.__aexit__`), as AnyIO does it: effects were made for nobody.
+    """
+    wanted, items = asyncio.Semaphore(0), asyncio.Queue[tuple[T] | None]()
+
+    async def work() -> None:
+        try:
+            async with aclosing(stream):
+                await wanted.acquire()
+                async for item in stream:
+                    items.put_nowait((item,))
+                    await wanted.acquire()
+        finally:
+            items.put_nowait(None)
+
+    task = asyncio.create_task(work())
+    try:
+        wanted.release()
+        while (item := await items.get()) is not None:
+            yield item[0]
+            wanted.release()
+    finally:
+        task.cancel()
+        await _end_of(task)
+    task.result()
+
+
+async def _end_of(task: asyncio.Task[None]) -> None:
+    """Wait for the end of a task, also while being cancelled; then be cancelled."""
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if not task.cancelled():
+        task.exception()  # whoever is cancelled does not ask for it
+    if cancelled is not None:
+        raise cancelled
 
 
 class BackgroundLoop:

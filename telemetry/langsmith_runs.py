@@ -43,7 +43,7 @@ class LangSmithRuns:
         client = self._client if self._on else None
         return tracing_context(enabled=self._on, client=client)
 
-    async def within(self, stream: AsyncIterator[T]) -> AsyncIterator[T]:
+    async def within(self, stream: AsyncIterator[T]) -> AsyncGenerator[T, None]:
         """Iterate a stream, with each of its steps in such a block, and the code of the caller in none."""
         try:
             while True:

@@ -14,12 +14,11 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import called_capability
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
-from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
+from planwright.capabilities.gateway.attempts import CallAttempts, CallListener, recorded
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
 from planwright.capabilities.gateway.permit import Admitted, Permit, opens, says_again
 from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
-from planwright.capabilities.gateway.recorded import effect_in_doubt, from_record
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
 from planwright.capabilities.policy.consent import Judgement, judge
@@ -28,17 +27,13 @@ from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.kept_effects import NEW, Past
-from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
-    BrokeOff,
     CallRefused,
     CapabilityChanged,
     CapabilityForbidden,
     CapabilityRejected,
-    CapabilityUnavailable,
-    EffectInDoubt,
     GateError,
     PlanwrightError,
 )
@@ -92,7 +87,8 @@ class Gateway:
             await self._count(name, site, call.key)
             if capability.effect == "pure":
                 return await attempts.make()
-            return await self._recorded(call, attempts, site)
+            limits, now = site.profile.limits, self.call_context.now
+            return await recorded(call, attempts, self._stores, limits, now)
 
     async def admit(self, name: str, params: dict[str, JsonValue], site: CallSite) -> Admitted:
         """Let a call pass registry, plan, pins, schema, policy and gate; return it with all its arguments.
@@ -259,29 +255,6 @@ class Gateway:
         lease, now = site.lease, self.call_context.now()
         call = BudgetedCall(lease.run_id, lease.tenant, name, "tool", Amount(calls=1), site.lanes)
         await self._stores.budgets.reserve(call, limits, now, id_=key, lease=lease)
-
-    async def _recorded(self, call: EffectCall, attempts: CallAttempts, site: CallSite) -> JsonValue:
-        """Run an effect between its intent and its record, or answer from the record."""
-        ledger, late_calls, now = self._stores.ledger, self._stores.late_calls, self.call_context.now
-        known = await ledger.intend(call, now(), site.profile.limits)
-        if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
-            return answer[0]
-        try:
-            result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
-        except EffectInDoubt as error:
-            if attempts.left_running is None:  # else it is in doubt when it ends
-                await ledger.settle(call, "in_doubt", now(), error=str(error))
-            raise
-        except (CapabilityRejected, CapabilityUnavailable) as error:
-            unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
-            code = CapabilityUnavailable.code if unanswered else error.code
-            await ledger.settle(call, "failed", now(), error=error.cause, code=code)
-            raise
-        finally:
-            if attempts.left_running is not None:
-                late_calls.watch(call, attempts.left_running, now)
-        await ledger.settle(call, "done", now(), result, attempts.remark)
-        return result
 
     def attempts(
         self,

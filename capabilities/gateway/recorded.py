@@ -5,7 +5,12 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
-from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, EffectInDoubt, StillUnderWay
+from planwright.domain.errors import (
+    CapabilityForbidden,
+    CapabilityRejected,
+    EffectInDoubt,
+    StillUnderWay,
+)
 
 
 def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:

@@ -1,4 +1,4 @@
-"""Calls of this process that are left running: late ones, and those of a lost run; nothing can stop them.
+"""Calls of this process that have not ended: awaited ones, and those left running, which nothing can stop.
 
 While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
 When it ends it is in doubt: what it brought, nobody waited for. Where the store was closed meanwhile, the
@@ -8,8 +8,9 @@ process owns nothing of it once its last call has ended, and what it left is in 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,6 +19,7 @@ from planwright.checkpoints.audit.sealed_rows import EFFECTS
 from planwright.checkpoints.audit.sealing import latest_seal, seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
+from planwright.domain.errors import LeaseLost
 
 ENDED = "nobody waited for its answer any more, and it has ended since"
 
@@ -29,6 +31,25 @@ class LateCalls:
         self._database = database
         self._let_go = let_go
         self._running: set[str] = set()
+        self._awaited: set[str] = set()
+
+    @contextmanager
+    def awaited(self, call: EffectCall, now: Callable[[], datetime]) -> Iterator[None]:
+        """Own a call until it has ended, also where the store is closed meanwhile.
+
+        Where its run was lost to another process meanwhile, it is in doubt then, unless it is left running.
+        """
+        self._awaited.add(call.key)
+        try:
+            yield
+        except LeaseLost:
+            if not self.has(call):
+                self._ended(call, now)
+            raise
+        finally:
+            self._awaited.discard(call.key)
+            if not self._database.is_open and not self.are_running:
+                self._let_go()
 
     def watch(self, call: EffectCall, end: Future[None], now: Callable[[], datetime]) -> None:
         """Wait for the end of a call in a thread of its own, and write down then that it is in doubt."""
@@ -45,14 +66,14 @@ class LateCalls:
 
     @property
     def are_running(self) -> bool:
-        """Whether one still runs: then this process owns its effect, also once the store is closed."""
-        return bool(self._running)
+        """Whether a call has not ended: then this process owns its effect, also once the store is closed."""
+        return bool(self._running or self._awaited)
 
     def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
         self._running.discard(call.key)
         if self._database.is_open:
             self._database.submit("in_doubt", lambda c: _doubt(c, call, now()))
-        elif not self._running:
+        elif not self.are_running:
             self._let_go()
 
 

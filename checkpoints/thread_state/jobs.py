@@ -20,6 +20,7 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.types import ERROR
 
 from planwright.checkpoints.database import Job, T
 from planwright.checkpoints.ownership.fencing import held
@@ -121,7 +122,12 @@ class CheckpointJobs:
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task: tuple[str, str]
     ) -> Job[None]:
-        """Spell what a task wrote now, and write it in a job."""
+        """Spell what a task wrote now, and write it in a job.
+
+        Of a task that was cancelled LangGraph hands over what it had written until then, without the way that
+        leads on from it: a run that counted it as done would stand still. Only that it failed is written.
+        """
+        writes = [write for write in writes if write[0] == ERROR] or writes
         place = (thread_named(config), namespace_of(config), str(get_checkpoint_id(config)))
         rows: list[Write] = []
         contents: list[Content] = []

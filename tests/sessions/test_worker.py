@@ -244,16 +244,16 @@ async def test_a_gate_closes_with_its_session_and_no_worker_is_needed(scene: Sce
     await agent.aenqueue("Wipe", thread_id=scene.thread, ttl_s=3600)
     async with at_work(agent):
         await until(scene, "waiting")
-    both = "SELECT s.expires_at, g.gate_id, g.expires_at AS closes_at FROM sessions s JOIN gates g USING (run_id)"
+    both = "SELECT s.expires_at, gate_id, g.expires_at AS closes FROM sessions s JOIN gates g USING (run_id)"
     for hours in (1, 3):
         (row,) = scene.rows(both)
-        ends, closes = (datetime.fromisoformat(row[name]) for name in ("expires_at", "closes_at"))
+        ends, closes = (datetime.fromisoformat(row[name]) for name in ("expires_at", "closes"))
         assert abs((closes - ends).total_seconds()) < 1
         assert timedelta(hours=hours - 0.5) < ends - agent.door.clock() < timedelta(hours=hours)
         await agent.stores.sessions.extend(scene.thread, {"ttl_s": 7200}, "ann", agent.door.clock())
     query = "UPDATE sessions SET expires_at = requested_at"
     await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
-    with pytest.raises(GateError, match="cancelled by the end of its time"):
+    with pytest.raises(GateError, match="is decided"):
         await agent.ainvoke(Command(resume={"type": "approve", "gate_id": row["gate_id"]}), scene.config)
     output = await agent.ainvoke(None, scene.config)
     assert (output["status"], scene.done) == ("expired", [])
