@@ -1,8 +1,8 @@
 """Calls of this process that have not ended: awaited ones, and those left running, which nothing can stop.
 
 While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
-When it ends it is in doubt: what it brought, nobody waited for. Where the store was closed meanwhile, the
-process owns nothing of it once its last call has ended, and what it left is in doubt for whoever comes next.
+When it ends it is in doubt, or can be looked up: what it brought, nobody waited for. Where the store was
+closed meanwhile, its process owns nothing of it once its last call has ended: whoever comes next decides over it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 from planwright.domain.errors import LeaseLost
 
+_ASKED = """SELECT 1 FROM steps WHERE run_id = ? AND uid = ?
+    AND json_extract(result, '$.code') = 'in_doubt'"""
 ENDED = "nobody waited for its answer any more, and it has ended since"
 
 
@@ -72,17 +74,27 @@ class LateCalls:
     def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
         self._running.discard(call.key)
         if self._database.is_open:
-            self._database.submit("in_doubt", lambda c: _doubt(c, call, now()))
+            self._database.submit("in_doubt", lambda c: _let_go_of(c, call, now()))
         elif not self.are_running:
             self._let_go()
 
 
-def _doubt(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> None:
-    """Mark an effect that nobody has decided over meanwhile; no lease is needed for what was sent here."""
+def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> None:
+    """Mark an effect that nobody has decided over meanwhile; no lease is needed for what was sent here.
+
+    What can be looked up, or sent again, belongs to nobody from now on, and whoever goes on with the run does
+    so. In doubt is what cannot, and what a person is asked about already.
+    """
+    at_work = (call.key, call.lease.owner)
+    asked = connection.execute(_ASKED, (call.lease.run_id, call.step_uid)).fetchone()
+    if call.effect != "blind" and asked is None:
+        query = "UPDATE effects SET owner=NULL WHERE key=? AND status='intent' AND owner=?"
+        connection.execute(query, at_work)
+        return
     marked = connection.execute(
         "UPDATE effects SET status='in_doubt', error=?, ended_at=?"
         " WHERE key=? AND status='intent' AND owner=?",
-        (ENDED, at.isoformat(), call.key, call.lease.owner),
+        (ENDED, at.isoformat(), *at_work),
     )
     if marked.rowcount:
         append_row(connection, "effect", EFFECTS, call.key, at)
