@@ -2,7 +2,7 @@
 
 While one runs its effect stays an intent of a process that lives, so nobody can say that it has not happened.
 When it ends it is in doubt, or can be looked up: what it brought, nobody waited for. Where the store was
-closed meanwhile, its process owns nothing of it once its last call has ended: whoever comes next decides over it.
+closed meanwhile, its process owns nothing of it once its last call has ended: whoever comes next decides.
 """
 
 from __future__ import annotations
