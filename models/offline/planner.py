@@ -45,6 +45,9 @@ _LOOK_IT_UP = re.compile(
     r"^(?:look|find|check|search)\s+(?:it|that)\s+(?:up\s+)?in\s+(?:my|the)\s+(\w+)", re.IGNORECASE
 )
 
+_NUMBER = r"-?\d+(?:\.\d+)?"
+_LINKS = frozenset("to for with and in into onto on at by from as the a an my our of is are".split())
+
 
 def compose(
     task: str,
@@ -178,36 +181,56 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
 
 
 def _bind(capability: dict[str, Any], text: str) -> Step:
-    """Read the arguments of a declared capability: a value that follows an argument's name."""
-    schema = capability["args"]
-    quotes, bound = quoted(text), {}
-    for name, declared in schema.get("properties", {}).items():
-        value = _value(name, declared, text, quotes)
+    """Read the arguments of a declared capability: values that follow the name of an argument, or its only kind.
+
+    What could be for one argument as well as for another is asked for.
+    """
+    properties: dict[str, dict[str, Any]] = capability["args"].get("properties", {})
+    required = capability["args"].get("required", ())
+    quotes, numbers = quoted(text), re.findall(_NUMBER, text)
+    bound: Step = {}
+    for name, declared in properties.items():
+        value = _named(name, declared, text, quotes)
+        if value is None and "enum" in declared:
+            value = next((one for one in declared["enum"] if str(one).lower() in text.lower()), None)
         if value is not None:
             bound[name] = value
-        elif name in schema.get("required", ()):
+            for left in (quotes, numbers):
+                if str(value) in left:
+                    left.remove(str(value))
+    for kinds, left in ((("string",), quotes), (("integer", "number"), numbers)):
+        open_ = [name for name in properties if name not in bound and properties[name].get("type") in kinds]
+        open_ = [name for name in open_ if name in required] or open_
+        if len(open_) == len(left) == 1:
+            bound[open_[0]] = _of_kind(properties[open_[0]], left[0])
+    for name in required:
+        if name not in bound:
             raise NeedsAnswer(f"Which {name.replace('_', ' ')} do you mean?")
     return bound
 
 
-def _value(name: str, declared: dict[str, Any], text: str, quotes: list[str]) -> Any:
+def _named(name: str, declared: dict[str, Any], text: str, quotes: list[str]) -> str | float | None:
+    """Read the value that follows the name of an argument: one in quotation marks, a word or a number."""
     kind = declared.get("type")
     for word in (name, name.replace("_", " "), *name.split("_")):
-        match = re.search(rf"\b{re.escape(word)}\s*(?:=|:|of|is)?\s*([\w.@/+-]*\w)", text, re.IGNORECASE)
-        if (
-            match
-            and kind == "string"
-            and match[1].lower() not in ("to", "for", "with", "and", "in", "the", "of")
-        ):
-            return match[1]
-    numbers = re.findall(r"-?\d+(?:\.\d+)?", text)
-    if kind in ("integer", "number") and numbers:
-        return int(numbers[0]) if kind == "integer" else float(numbers[0])
-    if kind == "string" and quotes:
-        return quotes.pop(0)
-    if "enum" in declared:
-        return next((option for option in declared["enum"] if str(option).lower() in text.lower()), None)
+        behind = rf"\b{re.escape(word)}\s*(?:=|:|of|is)?\s*"
+        if kind == "string":
+            for spelled in quotes:
+                if re.search(rf"{behind}[\"“”„«'‘`]{re.escape(spelled)}", text, re.IGNORECASE):
+                    return spelled
+            match = re.search(rf"{behind}([\w.@/+-]*\w)", text, re.IGNORECASE)
+            if match and match[1].lower() not in _LINKS:
+                return match[1]
+        elif kind in ("integer", "number") and (match := re.search(rf"{behind}({_NUMBER})", text)):
+            return _of_kind(declared, match[1])
     return None
+
+
+def _of_kind(declared: dict[str, Any], spelled: str) -> str | float:
+    """Read a value as the schema wants it."""
+    if declared.get("type") == "integer":
+        return int(float(spelled))
+    return float(spelled) if declared.get("type") == "number" else spelled
 
 
 def _demand_what_is_used(steps: list[Step]) -> None:

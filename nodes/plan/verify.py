@@ -86,7 +86,8 @@ def verify(
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or ""}
         update |= {"findings": [], "estimate": known}
-        if invocation.context.dry_run:
+        only_asks = not plan.work and plan.steps[-1].capability == "clarify"
+        if invocation.context.dry_run and not only_asks:
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
         recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=to_ask)

@@ -32,6 +32,13 @@ def test_a_question_is_printed_with_the_command_that_answers_it(desk: Desk, ques
     assert desk.rows("SELECT count(*) FROM gates") == [(0,)]
 
 
+def test_a_plan_that_is_a_question_is_asked_too(desk: Desk) -> None:
+    planned = desk.run("plan", UNCLEAR)
+    assert planned.code == 3
+    assert "?" in planned.stdout
+    assert "This is the plan" not in planned.stdout
+
+
 def test_the_answer_begins_the_next_run_of_its_thread(desk: Desk, question: Outcome) -> None:
     thread = thread_of(desk)
     waits = desk.run("respond", thread, CLEAR)
