@@ -7,6 +7,7 @@ here a foreign type is never built, and raises.
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -121,8 +122,15 @@ class AllowListedSerializer(JsonPlusSerializer):
 
 
 def storable(value: object) -> None:
-    """Raise TypeError for JSON that a checkpoint cannot hold: half a surrogate pair, huge numbers."""
+    """Raise TypeError for what no record can hold: half a surrogate pair, huge numbers, Infinity and NaN.
+
+    JSON has neither of these two (RFC 8259, 6): some writers put null in their place, others a word.
+    """
     ormsgpack.packb(value)
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError as error:
+        raise TypeError(f"a number that JSON does not have: {error}") from error
 
 
 def _foreign(code: int, named: object) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -15,6 +16,7 @@ from planwright.approvals.bulk_outcomes import BulkApproval
 from planwright.capabilities.mcp.servers import Servers
 from planwright.checkpoints.sessions.sessions import Unit
 from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import RunHeld
 from planwright.domain.run_context import read_context
 from planwright.graph.background import EnqueueOptions, enqueue
 from planwright.graph.checks import thread_of
@@ -125,8 +127,10 @@ class RunActions(Compiled):
         Returns whether it has ended; else who works on it ends it in a moment. Raises RunError for no run.
         """
         await self.door.control.cancel(thread_id, by)
-        if await self.door.control.wait_until_unleased(thread_id):
-            await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
+        while await self.door.control.wait_until_unleased(thread_id):
+            with suppress(RunHeld):  # an answer came in between: it is waited for once more
+                await self.ainvoke(None, {"configurable": {"thread_id": thread_id}})
+                break
         return await self.door.control.has_ended(thread_id)
 
     def cancel(self, thread_id: str, by: str = "python") -> bool:

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections import deque
-from datetime import datetime, timedelta
 
 from langchain_core.runnables import RunnableConfig
 
@@ -44,7 +43,7 @@ class Worker:
         self._schedules = Schedules(agent)
         self._pruning = Pruning(self._stores, agent.door.settings.storage, self._clock)
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._not_before: dict[str, datetime] = {}
+        self._not_before: dict[str, float] = {}
         self._stopped = asyncio.Event()
         self._ahead = deque[QueuedRun]()  # what the last look saw, and nobody has looked at since
         self._looked_s = time.monotonic()
@@ -127,7 +126,7 @@ class Worker:
         return chosen
 
     def _rests(self, run: Run) -> bool:
-        return self._not_before.get(run.run_id, self._clock()) > self._clock()
+        return self._not_before.get(run.run_id, 0) > time.monotonic()
 
     async def _work(self, run: Run) -> None:
         """Go on with one run as far as it goes; what stops it is written down, and stops nothing else."""
@@ -140,7 +139,7 @@ class Worker:
             _LOG.info("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
         except StoreFailed as error:
             _LOG.error("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
-            self._not_before[run.run_id] = self._clock() + timedelta(seconds=AFTER_FAULT_S)
+            self._not_before[run.run_id] = time.monotonic() + AFTER_FAULT_S
         except PlanwrightError as error:
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause, self._clock())

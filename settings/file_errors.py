@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -39,6 +41,24 @@ def unfilled(error: VariableError, path: Path, text: str) -> tuple[str, str]:
         f"{path}:{line}: `{'.'.join(loc)}` {error.cause}" if line else f"{path}: {error.cause}",
         error.next_step,
     )
+
+
+def endless(content: object, path: Path, text: str) -> tuple[str, str] | None:
+    """Put a setting into words that is infinite, or no number: TOML has `inf` and `nan`. None for none."""
+    for name, value in leaves(content):
+        if isinstance(value, float) and not math.isfinite(value):
+            line = _line_of(name.split("."), text)
+            return f"{path}:{line or '?'}: `{name}`: {value} is no number to go by", "give a number"
+    return None
+
+
+def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """List the values of nested tables by their dotted names; an empty table is a value."""
+    if isinstance(value, Mapping) and value:
+        for key, part in value.items():
+            yield from leaves(part, f"{name}.{key}" if name else str(key))
+    elif name:
+        yield name, value
 
 
 def _line_of(loc: list[str], text: str) -> int | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
 
 from pydantic_settings import EnvSettingsSource
 
+from planwright.settings.file_errors import leaves
 from planwright.settings.settings import FILE_NAME, Settings, child_environment
 
 DEFAULT = "default"
@@ -23,15 +23,6 @@ def origins(settings: Settings) -> dict[str, str]:
     for name, _ in leaves(EnvSettingsSource(Settings)()):
         named[name] = _variable(name)
     return named
-
-
-def leaves(value: object, name: str = "") -> Iterator[tuple[str, object]]:
-    """List the values of nested tables by their dotted names; an empty table is a value."""
-    if isinstance(value, Mapping) and value:
-        for key, part in value.items():
-            yield from leaves(part, f"{name}.{key}" if name else str(key))
-    elif name:
-        yield name, value
 
 
 def _variable(name: str) -> str:

@@ -29,7 +29,7 @@ from planwright.settings.context import ContextSettings
 from planwright.settings.critic import CriticSettings
 from planwright.settings.egress import EgressSettings
 from planwright.settings.execution import AlternativeSettings, ExecutionSettings, LoopGuardSettings
-from planwright.settings.file_errors import explain, unfilled
+from planwright.settings.file_errors import endless, explain, unfilled
 from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
@@ -217,6 +217,8 @@ def parse_settings(text: str, path: Path, **flags: Any) -> Settings:
         ) from error
     except ValidationError as error:
         raise SetupError(*explain(error, path, text, Settings)) from error
+    if (unbounded := endless(content, path, text)) is not None:
+        raise SetupError(*unbounded)
     return settings.model_copy(update={"providers": {**_implied_provider(), **settings.providers}})
 
 

@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints,
 
 from planwright.domain.run_context import PlanningMode
 
+TWICE = timedelta(hours=3)
+"""Longer than any time that a clock shows twice."""
+
 
 class ToolSettings(BaseModel):
     """How many capabilities a model sees, and how much of a result."""
@@ -126,7 +129,7 @@ class QueueSettings(BaseModel):
 
     capacity: int = Field(100, ge=1)
     """Most runs that may be queued; one more is refused."""
-    max_concurrent: int = Field(3, ge=1)
+    max_concurrent: int = Field(3, ge=1, le=1000)
     """Most runs that a worker goes on with at once."""
     max_execution_time_s: float = Field(7200, gt=0)
     """Most seconds that a session is worked on, waiting for people left out; then it ends as `timeout`."""
@@ -177,9 +180,18 @@ class ScheduleSettings(BaseModel):
 
     def newest_before(self, now: datetime) -> datetime | None:
         """Find the newest time at or before a moment, in UTC; None where there was none in four years."""
-        minute = now.astimezone(ZoneInfo(self.timezone)).replace(second=0, microsecond=0)
-        times = CronSim(self.cron, minute + timedelta(minutes=1), reverse=True)  # those before that
-        return next((time.astimezone(UTC) for time in times), None)
+        zone, soon = ZoneInfo(self.timezone), now + timedelta(minutes=1)
+        backwards = CronSim(self.cron, soon.astimezone(zone), reverse=True)
+        past = next((time for time in backwards if time.astimezone(UTC) <= now), None)
+        if past is None:
+            return None
+        # Backwards it does not know an hour that comes twice; forwards it does.
+        newest = past.astimezone(UTC)
+        for time in CronSim(self.cron, (newest - TWICE).astimezone(zone)):
+            if (time_utc := time.astimezone(UTC)) > now:
+                break
+            newest = max(newest, time_utc)
+        return newest
 
 
 class SourceSettings(BaseModel):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from planwright.checkpoints.database import Database
 from planwright.domain.errors import RunError
 
+BELIEVED_AHEAD = timedelta(days=7)
+"""How far ahead of a time that is due another may have been taken; one further ahead is no time of ours."""
 _TAKE = "INSERT INTO schedule_runs (name, tenant, due, run_id) VALUES (?,?,?,?)"
 
 
@@ -39,7 +41,7 @@ class ScheduleRuns:
         """
 
         def job(connection: sqlite3.Connection) -> bool:
-            newest = _newest(connection, time.name)
+            newest = _newest(connection, time)
             if newest >= time.due.isoformat() if newest else kept_before:
                 return False
             query = (
@@ -62,13 +64,15 @@ class ScheduleRuns:
 
 def take_time(connection: sqlite3.Connection, time: ScheduledTime, tenant: str, run_id: str) -> None:
     """Take a time for a run that is queued in the same transaction. Raises RunError where another has it."""
-    due, newest = time.due.isoformat(), _newest(connection, time.name)
+    due, newest = time.due.isoformat(), _newest(connection, time)
     if newest and newest >= due:
         raise RunError(f"another worker has queued {time.name} of {due}", "nothing: it is done once")
     connection.execute(_TAKE, (time.name, tenant, due, run_id))
 
 
-def _newest(connection: sqlite3.Connection, name: str) -> str | None:
-    query = "SELECT max(due) FROM schedule_runs WHERE name = ?"
-    newest: str | None = connection.execute(query, (name,)).fetchone()[0]
+def _newest(connection: sqlite3.Connection, time: ScheduledTime) -> str | None:
+    """Read the newest time of a schedule that was taken; one far ahead was taken by a wrong clock."""
+    query = "SELECT max(due) FROM schedule_runs WHERE name = ? AND due < ?"
+    believed = (time.due + BELIEVED_AHEAD).isoformat()
+    newest: str | None = connection.execute(query, (time.name, believed)).fetchone()[0]
     return newest

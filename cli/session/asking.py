@@ -26,6 +26,8 @@ CHOICES = {
 }
 ACCEPTS = "[y] accept it as it is"
 EDIT = ("e", "edit")
+YES = ("y", "yes", "ok", "okay", "approve", "approved")
+NO = ("n", "no", "reject", "rejected")
 ASKS = {"info": "answer", "escalation": "what now?"}
 
 
@@ -96,13 +98,13 @@ def choices(waiting: Card) -> str:
 def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
     word, allowed = typed.lower(), _allowed(waiting)
-    if word in ("y", "yes") and "approve" in allowed:
+    if word in YES and "approve" in allowed:
         return {"type": "approve"}
     if word in ("r", "run") and waiting.get("remember"):
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
         return {"type": "approve", "remember": "always"}
-    if word in ("n", "no"):
+    if word in NO:
         return {"type": "reject", "message": ""}
     if waiting["kind"] in ("info", "escalation"):
         return {"type": "respond", "message": typed} if typed and "respond" in allowed else None

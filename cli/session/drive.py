@@ -174,6 +174,7 @@ def follow(
     waiting: Sequence[Interrupt] = ()
     try:
         while True:
+            waiting = ()  # what it waited for is being answered
             try:
                 watch.stream(agent, entry, config, context)
                 drafts.accepted(edited)

@@ -85,7 +85,7 @@ def show_delegations(workspace: Path, as_json: bool) -> int:
         screen.print("nothing is delegated. Delegate with: planwright delegations issue CAPABILITY")
         return 0
     for delegation in delegations:
-        screen.print(views.label(delegation.id, _line(delegation, now)))
+        screen.print(views.label("delegated", f"{delegation.id}: {_line(delegation, now)}"))
         why = f": {delegation.reason}" if delegation.reason else ""
         by = f"issued by {delegation.issued_by} on {_minute(delegation.issued_at)}{why}"
         screen.print(views.label("", by, "dim"))

@@ -10,7 +10,8 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.presentation.setting_origin import origin_of
 from planwright.security.redaction.known_secrets import redactor_of
-from planwright.settings.origins import DEFAULT, leaves, origins
+from planwright.settings.file_errors import leaves
+from planwright.settings.origins import DEFAULT, origins
 from planwright.settings.settings import load
 
 

@@ -86,8 +86,7 @@ def verify(
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or ""}
         update |= {"findings": [], "estimate": known}
-        only_asks = not plan.work and plan.steps[-1].capability == "clarify"
-        if invocation.context.dry_run and not only_asks:
+        if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
         recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=to_ask)
@@ -95,6 +94,11 @@ def verify(
         return update
 
     return verify
+
+
+def _only_asks(plan: Plan) -> bool:
+    """Say whether a plan is a question to the user, which is asked in a rehearsal, too."""
+    return not plan.work and plan.steps[-1].capability == "clarify"
 
 
 async def rules_for(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections import deque
@@ -17,7 +18,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Overwrite, Send
 
-from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer
+from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer, storable
 from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
 from planwright.domain import chain as chains
 from planwright.domain import plan, results, verified_step
@@ -229,3 +230,10 @@ def test_no_value_is_taken_for_another_that_was_kept_before() -> None:
     for number in range(3 * MOST_KEPT):
         result = sample.model_copy(update={"output": number})
         assert serializer.loads_typed(serializer.dumps_typed(result)) == result
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, {"a": [1, math.inf]}, "half \ud800"])
+def test_what_no_record_can_hold_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        storable(value)
+    storable({"a": [1.5, None, "text"]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -93,6 +94,30 @@ async def test_a_full_queue_leaves_the_time_out(scene: Scene, clock: Clock) -> N
     clock.now += timedelta(hours=1)
     await schedules.queue_due()
     assert [row["schedule"] for row in runs(scene)] == [None]
+
+
+@pytest.mark.parametrize(
+    ("timezone", "cron", "night", "minutes"),
+    [
+        ("Europe/Berlin", "*/30 * * * *", "2026-10-24T23:45:00+00:00", [30] * 8),
+        ("America/New_York", "*/30 * * * *", "2026-11-01T04:45:00+00:00", [30] * 8),
+        ("Australia/Lord_Howe", "*/15 * * * *", "2026-04-04T13:50:00+00:00", [15] * 16),
+        ("Europe/Berlin", "0 * * * *", "2026-03-28T22:30:00+00:00", [60] * 4),
+    ],
+)
+def test_no_time_comes_early_or_is_lost_when_the_clocks_change(
+    timezone: str, cron: str, night: str, minutes: list[int]
+) -> None:
+    """Each minute of a night the newest time is looked for, as workers do."""
+    schedule = ScheduleSettings(cron=cron, request="Read", timezone=timezone)
+    times: list[datetime] = []
+    for minute in range(sum(minutes) + minutes[0]):
+        now = datetime.fromisoformat(night) + timedelta(minutes=minute)
+        newest = schedule.newest_before(now)
+        assert newest is not None
+        assert newest <= now
+        times += [] if newest in times else [newest]
+    assert [(b - a) / timedelta(minutes=1) for a, b in pairwise(times)][: len(minutes)] == minutes
 
 
 @pytest.mark.parametrize(

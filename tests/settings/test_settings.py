@@ -129,6 +129,9 @@ def test_an_unknown_key_is_refused_by_its_line_with_the_nearest_one(
             "providers.x.prices.output_per_million",
         ),
         ("[budgets.run]\nwall_clock_s = -1\n", 2, "budgets.run.wall_clock_s"),
+        ("[budgets.run]\n\nwall_clock_s = inf\n", 3, "budgets.run.wall_clock_s"),
+        ("[sessions]\nlease_s = inf\n", 2, "sessions.lease_s"),
+        ("[queue]\nmax_concurrent = 100_000_000_000_000_000_000\n", 2, "queue.max_concurrent"),
     ],
 )
 def test_a_wrong_value_is_refused_by_its_line(tmp_path: Path, text: str, line: int, name: str) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from planwright.presentation.setting_origin import origin_of
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.origins import DEFAULT, leaves, origins
+from planwright.settings.file_errors import leaves
+from planwright.settings.origins import DEFAULT, origins
 from planwright.settings.settings import Settings
 
 HIDDEN = "[hidden]"

@@ -70,6 +70,17 @@ async def test_what_was_missed_is_made_up_for_only_where_the_schedule_was_kept_b
     assert await is_free(stores, 2, kept_before=True)
 
 
+async def test_a_time_that_a_wrong_clock_took_keeps_no_other(stores: Stores, make_run: MakeRun) -> None:
+    a_year = 365 * 24
+    await queue(stores, make_run, a_year)
+    await end(stores, f"run_{a_year}")
+    assert await is_free(stores, 1)
+    await queue(stores, make_run, 1)
+    await end(stores, "run_1")
+    assert not await is_free(stores, 1)
+    assert not await is_free(stores, a_year)
+
+
 async def test_a_time_is_left_out_while_the_last_run_has_not_ended(stores: Stores, make_run: MakeRun) -> None:
     await queue(stores, make_run, 0)
     assert not await is_free(stores, 1)

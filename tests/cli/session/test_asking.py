@@ -27,6 +27,10 @@ def waiting(kind: str, **more: Any) -> dict[str, Any]:
 REMEMBER: dict[str, Any] = {"remember": ["run", "session", "always"]}
 MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any] | None]] = [
     ("plan", {}, "y", {"type": "approve"}),
+    ("plan", {}, "approve", {"type": "approve"}),
+    ("plan", {}, "OK", {"type": "approve"}),
+    ("plan", {}, "reject", {"type": "reject", "message": ""}),
+    ("plan", {}, "approve the other one", {"type": "reject", "message": "approve the other one"}),
     ("plan", {}, "", {"type": "reject", "message": ""}),
     ("plan", {}, "not now", {"type": "reject", "message": "not now"}),
     ("step", {}, "YES", {"type": "approve"}),
