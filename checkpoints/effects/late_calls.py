@@ -21,7 +21,7 @@ from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 from planwright.domain.errors import LeaseLost
 
-_ASKED = """SELECT 1 FROM steps WHERE run_id = ? AND uid = ?
+_IN_DOUBT = """SELECT 1 FROM steps WHERE run_id = ? AND uid = ?
     AND json_extract(result, '$.code') = 'in_doubt'"""
 ENDED = "nobody waited for its answer any more, and it has ended since"
 
@@ -86,8 +86,8 @@ def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime) -
     so. In doubt is what cannot, and what a person is asked about already.
     """
     at_work = (call.key, call.lease.owner)
-    asked = connection.execute(_ASKED, (call.lease.run_id, call.step_uid)).fetchone()
-    if call.effect != "blind" and asked is None:
+    in_doubt = connection.execute(_IN_DOUBT, (call.lease.run_id, call.step_uid)).fetchone()
+    if call.effect != "blind" and in_doubt is None:
         query = "UPDATE effects SET owner=NULL WHERE key=? AND status='intent' AND owner=?"
         connection.execute(query, at_work)
         return

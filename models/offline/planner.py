@@ -185,14 +185,14 @@ def _bind(capability: dict[str, Any], text: str) -> Step:
 
     What could be for one argument as well as for another is asked for.
     """
-    properties: dict[str, dict[str, Any]] = capability["args"].get("properties", {})
+    properties: dict[str, Step] = capability["args"].get("properties", {})
     required = capability["args"].get("required", ())
     quotes, numbers = quoted(text), re.findall(_NUMBER, text)
     bound: Step = {}
     for name, declared in properties.items():
         value = _named(name, declared, text, quotes)
         if value is None and "enum" in declared:
-            value = next((one for one in declared["enum"] if str(one).lower() in text.lower()), None)
+            value = next((each for each in declared["enum"] if str(each).lower() in text.lower()), None)
         if value is not None:
             bound[name] = value
             for left in (quotes, numbers):
@@ -209,7 +209,7 @@ def _bind(capability: dict[str, Any], text: str) -> Step:
     return bound
 
 
-def _named(name: str, declared: dict[str, Any], text: str, quotes: list[str]) -> str | float | None:
+def _named(name: str, declared: Step, text: str, quotes: list[str]) -> str | float | None:
     """Read the value that follows the name of an argument: one in quotation marks, a word or a number."""
     kind = declared.get("type")
     for word in (name, name.replace("_", " "), *name.split("_")):
@@ -226,7 +226,7 @@ def _named(name: str, declared: dict[str, Any], text: str, quotes: list[str]) ->
     return None
 
 
-def _of_kind(declared: dict[str, Any], spelled: str) -> str | float:
+def _of_kind(declared: Step, spelled: str) -> str | float:
     """Read a value as the schema wants it."""
     if declared.get("type") == "integer":
         return int(float(spelled))
