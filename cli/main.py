@@ -38,7 +38,6 @@ from planwright.cli.commands.options import (
     Folder,
     Json,
     NoBrowser,
-    NoInput,
     PagePort,
     Port,
     Probe,
@@ -151,7 +150,9 @@ def chat(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
-    no_input: NoInput = False,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", help="Never ask: it approves its own plan.")
+    ] = False,
     verbose: Verbose = False,
     page: Annotated[bool, typer.Option("--web", help="Open the page of the demo workspace instead.")] = False,
     port: PagePort = None,

@@ -55,11 +55,20 @@ class Worker:
         return time.monotonic() - self._looked_s < UNWELL_S + self._settings.look_s
 
     async def run(self, *, until_idle: bool = False) -> None:
-        """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs."""
+        """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs.
+
+        A store that fails is waited for; with `until_idle` StoreFailed is raised.
+        """
         _LOG.info("worker begins, %d runs at once", self._settings.max_concurrent)
         try:
             while not self._stopped.is_set():
-                begun = await self._take_up()
+                try:
+                    begun = await self._take_up()
+                except StoreFailed as error:
+                    if until_idle:
+                        raise
+                    _LOG.error("the store failed, nothing is taken up: %s", error.cause)
+                    begun = False
                 if until_idle and not begun and not self._tasks:
                     return
                 await self._wait()
@@ -78,15 +87,11 @@ class Worker:
 
         One look at the store serves until all that it saw is taken or `queue.look_s` has gone by.
         """
-        try:
-            fresh = time.monotonic() - self._looked_s < self._settings.look_s
-            chosen = await self._choose() if fresh else []
-            if not chosen:
-                await self._look()
-                chosen = await self._choose()
-        except StoreFailed as error:
-            _LOG.error("the store failed, nothing is taken up: %s", error.cause)
-            return False
+        fresh = time.monotonic() - self._looked_s < self._settings.look_s
+        chosen = await self._choose() if fresh else []
+        if not chosen:
+            await self._look()
+            chosen = await self._choose()
         for run in chosen:
             self._tasks[run.run_id] = asyncio.create_task(self._work(run), name=run.run_id)
         return bool(chosen)

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.owners import OwnerLocks, owner_of
+from planwright.checkpoints.store_errors import store_error
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,10 @@ class Workers:
 
     async def join(self, at: datetime, at_once: int) -> str:
         """Write this process down as a worker, and forget those that have died; return its name."""
-        me = str(self._owners.me())
+        try:
+            me = str(self._owners.me())
+        except OSError as error:
+            raise store_error(self._database.path, error) from error
 
         def job(connection: sqlite3.Connection) -> None:
             for (owner,) in connection.execute("SELECT owner FROM workers").fetchall():

@@ -28,6 +28,7 @@ EXAMPLES = (
     "What tickets are open?",
     "List the markdown files in notes, then summarize roadmap.md and save the summary to summary.md",
 )
+_CHOOSE = "choose another: planwright demo --folder DIR"
 _HEADER = "# Written by `planwright demo`. The webhook runs only while the demo does.\n"
 
 
@@ -75,11 +76,12 @@ def demonstrate_page(folder: Path, port: int | None, browser: bool) -> int:
 
 def _write(folder: Path) -> None:
     """Write the workspace. Raises SetupError for a folder of somebody else's."""
-    if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
-        raise SetupError(
-            f"{folder} is not empty and no demo workspace", "choose another: planwright demo --folder DIR"
-        )
-    write_workspace(folder)
+    try:
+        if folder.exists() and any(folder.iterdir()) and not is_demo_workspace(folder):
+            raise SetupError(f"{folder} is not empty and no demo workspace", _CHOOSE)
+        write_workspace(folder)
+    except OSError as error:
+        raise SetupError(f"{folder} cannot be a workspace: {error.strerror}", _CHOOSE) from error
 
 
 def _approve_own(folder: Path) -> Approver:

@@ -48,9 +48,10 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
 
     settings = load(workspace)
     trust = Trust(settings.store_folder)
-    waiting = [
-        standing for standing in _named(read_standings(settings), name) if standing.state == "untrusted"
-    ]
+    standings = _named(read_standings(settings), name)
+    waiting = [standing for standing in standings if standing.state == "untrusted"]
+    if not waiting and name is not None and standings[0].state == "failed":
+        raise SetupError(f"{name} cannot be started: {standings[0].cause}", standings[0].next_step)
     if not waiting:
         print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
         return 0
