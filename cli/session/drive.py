@@ -30,6 +30,7 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
+from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events
 from planwright.domain.clock import utc_now
@@ -72,6 +73,9 @@ def answer_gate(
     """Answer a gate and follow the run on."""
     settings = load_logged(workspace)
     gate = find_gate(settings, which)
+    if which is None and not terminal.as_json:  # nobody has named it: it is shown what is answered
+        card = json.loads(gate["shown"])
+        terminal.screen.print(gate_view(str(gate["kind"]), card, whole=terminal.verbose))
     resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
     answering = RunContext(channel="cli")
     return follow(settings, Command(resume=resume), str(gate["thread_id"]), answering, terminal)
