@@ -27,6 +27,13 @@ _OWN = frozenset(
     "my mine our mein meine meiner unser unsere mon ma mes notre nos mi mis nuestro nuestra mio mia miei"
     " nostro nostra meu minha meus minhas nosso nossa mijn onze".split()
 )
+# What turns a sentence round, in the same languages: what it names may be what nobody wants.
+_NO = re.compile(
+    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop"
+    r"|nicht|nie|niemals|kein\w*|ohne|außer|statt|ne|pas|jamais|sans|sauf|nunca|jamás|sin|ninguno|non|mai|senza"
+    r"|não|sem|niet|nooit|geen|zonder)\b|n['’]t\b",
+    re.IGNORECASE,
+)
 _IS = frozenset("is are was ist sind heißt est sont es son è sono é são zijn".split())
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
 _SECRET = re.compile(
@@ -47,6 +54,12 @@ def own_words(request: str) -> str:
     """
     own = _QUOTED.sub(f" {GAP} ", request)
     return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
+
+
+def wanted_words(request: str) -> str:
+    """Put a gap into the user's own words for each sentence that says no: it may name what must not be."""
+    sentences = _sentences(own_words(request).split(), questions=True)
+    return " ".join(GAP if _NO.search(sentence) else sentence for sentence in sentences)
 
 
 def speaks_of_user(request: str) -> bool:
@@ -101,13 +114,13 @@ def exact_words(text: str) -> list[str]:
     return [word.strip(".,;:!?()[]\"'“”") for word in text.split() if _EXACT.search(word)]
 
 
-def _sentences(words: list[str]) -> Iterator[str]:
-    """Walk the sentences of a text, without questions."""
+def _sentences(words: list[str], *, questions: bool = False) -> Iterator[str]:
+    """Walk the sentences of a text, with or without questions."""
     start = 0
-    for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=True), 1):
+    for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=False), 1):
         stops = word[-1] in ".!?" and not then[:1].islower() and not _shortened(word)
         if stops or not then:
-            if word[-1] != "?":
+            if questions or word[-1] != "?":
                 yield " ".join(words[start:end])
             start = end
 

@@ -19,7 +19,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
-from planwright.domain.own_words import holds, own_words
+from planwright.domain.own_words import holds, wanted_words
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk, at_least
@@ -168,7 +168,7 @@ def _in_own_words(capability: Capability, args: Mapping[str, JsonValue], request
     telling = [value for value in values if sum(map(str.isalpha, value)) >= TELLING]
     if len(telling) < least:
         return False
-    own = own_words(request)
+    own = wanted_words(request)
     return all(holds(own, value) for value in values)
 
 
