@@ -35,6 +35,7 @@ from planwright.cli.commands.option_groups import Interaction, ProfileOptions, g
 from planwright.cli.commands.options import (
     HERE,
     Agent,
+    ApprovesItself,
     Folder,
     Json,
     NoBrowser,
@@ -150,9 +151,7 @@ def chat(
 @app.command()
 def demo(
     folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
-    no_input: Annotated[
-        bool, typer.Option("--no-input", help="Never ask: it approves its own plan.")
-    ] = False,
+    no_input: ApprovesItself = False,
     verbose: Verbose = False,
     page: Annotated[bool, typer.Option("--web", help="Open the page of the demo workspace instead.")] = False,
     port: PagePort = None,

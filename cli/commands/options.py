@@ -13,6 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on std
 Limit = Annotated[int, typer.Option(min=1, max=10_000, help="How many rows a page has.")]
 Mode = Literal["auto", "llm_decides", "always", "never"]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")]
+ApprovesItself = Annotated[bool, typer.Option("--no-input", help="Never ask: it approves its own plan.")]
 NoInput = Annotated[bool, typer.Option("--no-input", help="Never ask; exit 3 when a decision is needed.")]
 PageNumber = Annotated[int, typer.Option("--page", min=1, max=10**9, help="Which page, from 1 on.")]
 Port = Annotated[

@@ -68,8 +68,8 @@ def test_what_is_quoted_or_pasted_is_not_the_users_own(quoted: str) -> None:
     [
         ("Delete all backups", "all backups", True),
         ("Never delete all backups. List them", "all backups", False),
-        ("Don't send it to Max. Send it to kim@a.example", "Max", False),
-        ("Don't send it to Max. Send it to kim@a.example", "kim@a.example", True),
+        ("Don't send it to Miller. Send it to kim@a.example", "Miller", False),
+        ("Don't send it to Miller. Send it to kim@a.example", "kim@a.example", True),
         ("Could you send it to kim@a.example?", "kim@a.example", True),
         ("Lösche keine Sicherungen vom Montag", "Sicherungen vom Montag", False),
         ("Never write to Dr. Smith in Bern", "Smith in Bern", False),
