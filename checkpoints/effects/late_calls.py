@@ -27,7 +27,7 @@ ENDED = "nobody waited for its answer any more, and it has ended since"
 
 
 class LateCalls:
-    """The late calls of this process."""
+    """The calls of this process that have not ended."""
 
     def __init__(self, database: Database, let_go: Callable[[], None]) -> None:
         self._database = database
