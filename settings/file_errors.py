@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_settings import BaseSettings
 
 from planwright.presentation.nearest import nearest
 from planwright.settings.variables import VariableError
@@ -41,6 +42,18 @@ def unfilled(error: VariableError, path: Path, text: str) -> tuple[str, str]:
         f"{path}:{line}: `{'.'.join(loc)}` {error.cause}" if line else f"{path}: {error.cause}",
         error.next_step,
     )
+
+
+def misnamed_variable(variables: Iterable[str], settings: type[BaseSettings]) -> tuple[str, str] | None:
+    """Put a variable of the environment into words whose section is no setting. None for none."""
+    prefix, delimiter = settings.model_config["env_prefix"], settings.model_config["env_nested_delimiter"]
+    for variable in variables:
+        section, below, _ = variable.lower().removeprefix(prefix.lower()).partition(delimiter or "__")
+        if variable.lower().startswith(prefix.lower()) and below and section not in settings.model_fields:
+            near = nearest(section, sorted(settings.model_fields))
+            hint = f"did you mean {prefix}{near[0].upper()}{below}…?" if near else "unset it"
+            return f"{variable} in the environment: there is no setting `{section}`", hint
+    return None
 
 
 def endless(content: object, path: Path, text: str) -> tuple[str, str] | None:

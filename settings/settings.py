@@ -29,7 +29,7 @@ from planwright.settings.context import ContextSettings
 from planwright.settings.critic import CriticSettings
 from planwright.settings.egress import EgressSettings
 from planwright.settings.execution import AlternativeSettings, ExecutionSettings, LoopGuardSettings
-from planwright.settings.file_errors import endless, explain, unfilled
+from planwright.settings.file_errors import endless, explain, misnamed_variable, unfilled
 from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
@@ -209,6 +209,8 @@ def parse_settings(text: str, path: Path, **flags: Any) -> Settings:
         }
     except VariableError as error:
         raise SetupError(*unfilled(error, path, text)) from error
+    if (misnamed := misnamed_variable(os.environ, Settings)) is not None:
+        raise SetupError(*misnamed)
     try:
         settings = Settings(_file=content, workspace=path.parent, **flags)  # type: ignore[call-arg]
     except SettingsError as error:

@@ -141,6 +141,13 @@ def test_a_wrong_value_is_refused_by_its_line(tmp_path: Path, text: str, line: i
     assert refused.value.cause.startswith(f"{path}:{line}: `{name}`")
 
 
+def test_a_variable_that_sets_nothing_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLANWRIGHT_PLANING__MODE", "always")
+    with pytest.raises(SetupError, match=r"PLANWRIGHT_PLANING__MODE .* no setting `planing`") as refused:
+        load(tmp_path)
+    assert refused.value.next_step == "did you mean PLANWRIGHT_PLANNING__…?"
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
