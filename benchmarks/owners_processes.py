@@ -30,6 +30,8 @@ class First:
     pid: int
     link: socket.socket
     report: dict[str, Any] | None = None
+    sending: frozenset[str] = frozenset()
+    """Keys of the effects that were under way when it was stopped."""
 
     @classmethod
     def start(cls, stage: Stage, at: int = 0, only: str = "") -> First:
@@ -63,6 +65,8 @@ class First:
             if seconds and time.monotonic() - begun > seconds:
                 os.kill(self.pid, signal.SIGSTOP)
             if os.waitpid(self.pid, os.WUNTRACED | os.WNOHANG)[0]:
+                query = "SELECT key FROM effects WHERE status = 'intent' AND owner LIKE ?"
+                self.sending = frozenset(row["key"] for row in self.stage.rows(query, f"%:{self.pid}:%"))
                 return True
         return False
 

@@ -30,7 +30,6 @@ from benchmarks.owners_processes import (
     token,
     written,
 )
-from planwright.checkpoints.effects.late_calls import ENDED
 
 Order = Literal["after", "during", "before"]
 ORDERS: tuple[Order, ...] = ("after", "during", "before")
@@ -164,15 +163,14 @@ def _judge_woken(
 ) -> None:
     """Say what a process wrote that woke up when its run was another's; `rows` are those of before, if any.
 
-    That its own calls have ended it may write down, and that a person has decided.
+    That calls have ended that it was sending it may write down, and that a person has decided.
     """
     assert first.report is not None
-    ended = {row["key"] for row in stage.rows("SELECT key FROM effects WHERE error = ?", ENDED)}
     changed = rows ^ contents(stage) if rows else set()
-    wake.stale_rows = sum(ended.isdisjoint(row) for row in changed)
+    wake.stale_rows = sum(first.sending.isdisjoint(row) for row in changed)
     back = any(BUSY in refusal for refusal in second.outcome.refusals)  # it began anew, as anybody may
     stale = first.report["written"] - before - first.decided_since(before)
-    stale = stale if wake.draw["order"] != "before" and not back and not ended else 0
+    stale = stale if wake.draw["order"] != "before" and not back and not first.sending else 0
     wake.stale_bytes = 0 if stale in _blobs(stage) else stale
     wake.late_checkpoints = checkpointed_late(stage)
     if not wake.woken.startswith(CLEAR) and BUSY not in wake.woken:

@@ -125,9 +125,10 @@ class CheckpointJobs:
         """Spell what a task wrote now, and write it in a job.
 
         Of a task that was cancelled LangGraph hands over what it had written until then, without the way that
-        leads on from it: a run that counted it as done would stand still. Only that it failed is written.
+        leads on from it: a run that counted it as done would stand still. Only how it ended is written.
         """
-        writes = [write for write in writes if write[0] == ERROR] or writes
+        if any(channel == ERROR for channel, _ in writes):
+            writes = [write for write in writes if write[0] in WRITES_IDX_MAP]
         place = (thread_named(config), namespace_of(config), str(get_checkpoint_id(config)))
         rows: list[Write] = []
         contents: list[Content] = []
