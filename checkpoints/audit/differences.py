@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 LONGEST = 80
@@ -31,5 +32,5 @@ def first_difference(recorded: object, now: object, path: str = "") -> str:
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

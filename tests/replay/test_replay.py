@@ -59,8 +59,8 @@ def test_another_mark_is_named_by_step_and_field(
 @pytest.mark.parametrize(
     ("edit", "named"),
     [
-        ("UPDATE verdicts SET verdict = 'escalate'", "verdict: 'escalate', and now 'accept'"),
-        ("UPDATE verdicts SET reason = 'so'", "reason: 'so'"),
+        ("UPDATE verdicts SET verdict = 'escalate'", 'verdict: "escalate", and now "accept"'),
+        ("UPDATE verdicts SET reason = 'so'", 'reason: "so"'),
         ("UPDATE verdicts SET inputs_hash = 'f'", "the facts are not those"),
         ("UPDATE verdicts SET facts = replace(facts, 'a.txt', 'b.txt')", "result"),
         ("UPDATE verdicts SET facts = '{}'", "it cannot be read"),
