@@ -73,7 +73,7 @@ def answer_gate(
     """Answer a gate and follow the run on."""
     settings = load_logged(workspace)
     gate = find_gate(settings, which)
-    if which is None and not terminal.as_json:  # nobody has named it: it is shown what is answered
+    if which is None and gate["kind"] in ("plan", "step") and not terminal.as_json:  # nobody has named it
         card = json.loads(gate["shown"])
         terminal.screen.print(gate_view(str(gate["kind"]), card, whole=terminal.verbose))
     resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
