@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 from dataclasses import dataclass, field
+from dis import opmap
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ from tests.wire.scripted_server import ScriptedServer, refuses, says
 
 MODULES = {str(path): module for module, path in SOURCES.items()}
 EMIT = Invocation.emit.__code__
+RESUME = opmap["RESUME"]
 BESIDE = ("writer:", "reader:", "heartbeat")
 """Threads whose work falls into one part of a run or the next, as the machine has it."""
 
@@ -63,7 +65,7 @@ class Entered:
         return {module for _, modules in self.marks[begin:end] for module in modules}
 
     def _look(self, frame: FrameType, event: str, _: object) -> None:
-        if event != "call":
+        if event != "call" or _goes_on(frame):
             return
         code = frame.f_code
         module = MODULES.get(code.co_filename)
@@ -71,6 +73,16 @@ class Entered:
             self.since.add(module)
         if code is EMIT:
             self.mark(frame.f_locals["type_"])
+
+
+def _goes_on(frame: FrameType) -> bool:
+    """Say whether a frame is that of a generator or a coroutine which was called before, and waited.
+
+    When it goes on is as the machine has it. The argument of RESUME is 0 where a function begins
+    (https://docs.python.org/3.11/library/dis.html#opcode-RESUME).
+    """
+    code, at = frame.f_code.co_code, frame.f_lasti
+    return at >= 0 and code[at] == RESUME and code[at + 1] & 3 != 0
 
 
 def counts() -> dict[str, int]:
