@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from planwright.demo.workspace import write_workspace
@@ -38,6 +39,7 @@ def test_the_amount_is_what_the_mail_says_when_somebody_edits_it(desk: Desk) -> 
 def test_a_demo_that_was_interrupted_says_that_its_webhook_has_ended(desk: Desk) -> None:
     with Typist(desk.folder, "demo", "--folder", "trial") as typist:
         typist.read_until("type why not:")
+        time.sleep(0.5)  # a signal between the prompt and `input` is not seen before something is typed
         typist.interrupt()
         code, _ = typist.finish()
     assert code == 130
