@@ -134,8 +134,8 @@ def taken(place: Path) -> Taken:
     """Read what the process that took over has written."""
     if not place.exists():
         return Taken(Outcome(problem="it died"), robbed=False)
-    said = json.loads(place.read_text())
-    return Taken(Outcome(**said["outcome"]), said["robbed"], said["took"])
+    report = json.loads(place.read_text())
+    return Taken(Outcome(**report["outcome"]), report["robbed"], report["took"])
 
 
 def finish(stage: Stage) -> Outcome:
@@ -161,14 +161,13 @@ def written(pid: int) -> int:
 
 def contents(stage: Stage) -> set[tuple[Any, ...]]:
     """Read every row of the store."""
-    found: set[tuple[Any, ...]] = set()
-    for path in (stage.store / "planwright.db",):
-        tables = rows_of(
-            path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'"
-        )
-        for name in (table["name"] for table in tables):
-            found |= {(name, *row.values()) for row in rows_of(path, f'SELECT rowid AS "#", * FROM "{name}"')}
-    return found
+    path = stage.store / "planwright.db"
+    tables = rows_of(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%fts%'")
+    return {
+        (table["name"], *row.values())
+        for table in tables
+        for row in rows_of(path, f'SELECT rowid AS "#", * FROM "{table["name"]}"')
+    }
 
 
 def checkpointed_late(stage: Stage) -> int:

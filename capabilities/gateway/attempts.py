@@ -1,7 +1,4 @@
-"""The attempts at one call: made again where that does no harm, looked up where it can be.
-
-Those at an effect are made between its intent and its record.
-"""
+"""The attempts at one call: made again where that does no harm, looked up where it can be."""
 
 from __future__ import annotations
 
@@ -10,17 +7,13 @@ import random
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from datetime import datetime
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, error_summary
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.capabilities.gateway.recorded import effect_in_doubt, from_record
 from planwright.capabilities.gateway.redact import redacted
-from planwright.checkpoints.effects.ledger import EffectCall
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     BrokeOff,
     CapabilityError,
@@ -29,10 +22,7 @@ from planwright.domain.errors import (
     EffectInDoubt,
     StillUnderWay,
 )
-from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.execution import ExecutionSettings
-
-Now = Callable[[], datetime]
 
 
 def ignore_reuse(key: str, uid: str) -> None:
@@ -187,33 +177,3 @@ class CallAttempts:
 def backoff_s(attempt: int, base_s: float) -> float:
     """Say how long to wait after a failed attempt: doubling up to 8 s, with up to 0.1 s of jitter."""
     return min(8.0, base_s * 2.0 ** (attempt - 1)) + random.uniform(0, 0.1)
-
-
-async def recorded(
-    call: EffectCall, attempts: CallAttempts, stores: Stores, limits: RunBudgetSettings, now: Now
-) -> JsonValue:
-    """Make a call between its intent and its record, or answer from the record.
-
-    Raises what the call ended with, EffectInDoubt where nobody knows, LeaseLost where its run was lost.
-    """
-    late_calls = stores.late_calls
-    known = await stores.ledger.intend(call, now(), limits)
-    if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
-        return answer[0]
-    with late_calls.awaited(call, now):
-        try:
-            result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
-        except EffectInDoubt as error:
-            if attempts.left_running is None:  # else it is in doubt when it ends
-                await stores.ledger.settle(call, "in_doubt", now(), error=str(error))
-            raise
-        except (CapabilityRejected, CapabilityUnavailable) as error:
-            unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
-            code = CapabilityUnavailable.code if unanswered else error.code
-            await stores.ledger.settle(call, "failed", now(), error=error.cause, code=code)
-            raise
-        finally:
-            if attempts.left_running is not None:
-                late_calls.watch(call, attempts.left_running, now)
-        await stores.ledger.settle(call, "done", now(), result, attempts.remark)
-    return result

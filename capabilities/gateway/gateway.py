@@ -14,11 +14,12 @@ from pydantic import JsonValue, ValidationError
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import called_capability
 from planwright.capabilities.contract import Capability, check_arguments, error_summary
-from planwright.capabilities.gateway.attempts import CallAttempts, CallListener, recorded
+from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
 from planwright.capabilities.gateway.permit import Admitted, Permit, opens, says_again
 from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
+from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
 from planwright.capabilities.policy.consent import Judgement, judge

@@ -1,16 +1,56 @@
-"""What the ledger says of a call that was begun before."""
+"""An effect between its intent and its record, and what the ledger says of one that was begun before."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
+
 from pydantic import JsonValue
 
+from planwright.capabilities.gateway.attempts import CallAttempts
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
+from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
+    BrokeOff,
     CapabilityForbidden,
     CapabilityRejected,
+    CapabilityUnavailable,
     EffectInDoubt,
     StillUnderWay,
 )
+from planwright.settings.agents import RunBudgetSettings
+
+Now = Callable[[], datetime]
+
+
+async def recorded(
+    call: EffectCall, attempts: CallAttempts, stores: Stores, limits: RunBudgetSettings, now: Now
+) -> JsonValue:
+    """Make a call between its intent and its record, or answer from the record.
+
+    Raises what the call ended with, EffectInDoubt where nobody knows, LeaseLost where its run was lost.
+    """
+    late_calls = stores.late_calls
+    known = await stores.ledger.intend(call, now(), limits)
+    if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
+        return answer[0]
+    with late_calls.awaited(call, now):
+        try:
+            result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
+        except EffectInDoubt as error:
+            if attempts.left_running is None:  # else it is in doubt when it ends
+                await stores.ledger.settle(call, "in_doubt", now(), error=str(error))
+            raise
+        except (CapabilityRejected, CapabilityUnavailable) as error:
+            unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
+            code = CapabilityUnavailable.code if unanswered else error.code
+            await stores.ledger.settle(call, "failed", now(), error=error.cause, code=code)
+            raise
+        finally:
+            if attempts.left_running is not None:
+                late_calls.watch(call, attempts.left_running, now)
+        await stores.ledger.settle(call, "done", now(), result, attempts.remark)
+    return result
 
 
 def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:

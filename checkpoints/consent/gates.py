@@ -21,7 +21,8 @@ from planwright.domain.errors import GateError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
 
-_SESSION = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
+TERM_OF_SESSION = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
+"""Reads how long a session may take, by its run; for `is_late`."""
 
 
 class Gates:
@@ -40,7 +41,7 @@ class Gates:
 
         def job(connection: sqlite3.Connection) -> Gate:
             expires_at = gate.expires_at
-            if (session := connection.execute(_SESSION, (gate.run_id,)).fetchone()) is not None:
+            if (session := connection.execute(TERM_OF_SESSION, (gate.run_id,)).fetchone()) is not None:
                 left_s = seconds_left(session, gate.requested_at, self._timer)
                 expires_at = min(expires_at, gate.requested_at + timedelta(seconds=max(0, left_s)))
             connection.execute(

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.consent.gates import is_late
+from planwright.checkpoints.consent.gates import TERM_OF_SESSION, is_late
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
@@ -129,10 +129,9 @@ class Queue:
 
     async def is_late(self, run_id: str, at: datetime) -> bool:
         """Say whether a run is that of a session, and the time of that is up."""
-        query = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
 
         def job(connection: sqlite3.Connection) -> bool:
-            row = connection.execute(query, (run_id,)).fetchone()
+            row = connection.execute(TERM_OF_SESSION, (run_id,)).fetchone()
             return row is not None and is_late(row, at, self._timer)
 
         return await self._database.read(job, behind=())

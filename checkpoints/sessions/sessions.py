@@ -25,6 +25,7 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 COUNTED: frozenset[Unit] = frozenset(("tokens", "tool_calls", "effects"))
 """Those that are counted in whole numbers."""
 ONE_SECOND = timedelta(seconds=1)
+"""How much the end of a gate and that of its session may differ by: one is counted, one read off a clock."""
 MOST = 10**12
 """Most of anything that can be given at once."""
 

@@ -22,10 +22,15 @@ class Newsroom(TypedDict, total=False):
     """The state of the outer graph: what it shares with the agent has the same names."""
 
     messages: Annotated[list[AnyMessage], add_messages]
+    """What the agent is asked, and what it answers."""
     headline: str
+    """What is to stand on the front page; set by whoever runs the graph."""
     answer: str
+    """Words of the agent at its end."""
     status: str
+    """How its run stands or ended."""
     printed: str
+    """What was printed; "" for nothing."""
 
 
 def brief(state: Newsroom) -> Newsroom:

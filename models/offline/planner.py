@@ -190,14 +190,13 @@ def _bind(capability: dict[str, Any], text: str) -> Step:
     quotes, numbers = quoted(text), re.findall(_NUMBER, text)
     bound: Step = {}
     for name, declared in properties.items():
-        value = _named(name, declared, text, quotes)
-        if value is None and "enum" in declared:
-            value = next((each for each in declared["enum"] if str(each).lower() in text.lower()), None)
-        if value is not None:
-            bound[name] = value
+        if (spelled := _named(name, declared, text, quotes)) is not None:
+            bound[name] = _of_kind(declared, spelled)
             for left in (quotes, numbers):
-                if str(value) in left:
-                    left.remove(str(value))
+                if spelled in left:
+                    left.remove(spelled)
+        elif option := next((e for e in declared.get("enum", ()) if str(e).lower() in text.lower()), None):
+            bound[name] = option
     for kinds, left in ((("string",), quotes), (("integer", "number"), numbers)):
         open_ = [name for name in properties if name not in bound and properties[name].get("type") in kinds]
         open_ = [name for name in open_ if name in required] or open_
@@ -209,8 +208,8 @@ def _bind(capability: dict[str, Any], text: str) -> Step:
     return bound
 
 
-def _named(name: str, declared: Step, text: str, quotes: list[str]) -> str | float | None:
-    """Read the value that follows the name of an argument: one in quotation marks, a word or a number."""
+def _named(name: str, declared: Step, text: str, quotes: list[str]) -> str | None:
+    """Find what follows the name of an argument: a text in quotation marks, a word or a number."""
     kind = declared.get("type")
     for word in (name, name.replace("_", " "), *name.split("_")):
         behind = rf"\b{re.escape(word)}\s*(?:=|:|of|is)?\s*"
@@ -222,7 +221,7 @@ def _named(name: str, declared: Step, text: str, quotes: list[str]) -> str | flo
             if match and match[1].lower() not in _LINKS:
                 return match[1]
         elif kind in ("integer", "number") and (match := re.search(rf"{behind}({_NUMBER})", text)):
-            return _of_kind(declared, match[1])
+            return match[1]
     return None
 
 

@@ -48,6 +48,12 @@ def test_numbers_go_to_the_arguments_that_are_named_before_them() -> None:
     assert bound(task, ORDER) == {"item": "bolts", "count": 3, "size": 8}
 
 
+def test_a_number_goes_to_one_argument() -> None:
+    priced = card("orders.place", item="string", price="number", count="integer")
+    task = 'Place an order for item "bolts" of price 3'
+    assert bound(task, priced) == {"clarify": ["Which count do you mean?"]}
+
+
 def test_numbers_that_could_be_either_are_asked_for() -> None:
     assert bound('Place an order for 3 "bolts" of 8', ORDER) == {"clarify": ["Which count do you mean?"]}
 
