@@ -45,16 +45,16 @@ types: setup  ## Check the Python of README and guides against the wheel, by myp
 house: setup  ## Thirteen bars that the code keeps to, with their figures
 	$(BIN)/python -m tests.house.bars
 
-bench: setup .bench-venv .page-venv/.installed  ## How light Planwright is beside its peers, figure by figure -> bench.json
+bench: setup .bench-venv/.installed  ## How light Planwright is beside its peers, figure by figure -> bench.json
 	$(BIN)/python -m benchmarks.tool_filter
 	$(BIN)/python -m benchmarks.bench
 
-bench-short: setup .bench-venv .page-venv/.installed  ## The same with fewer rounds, in three minutes -> bench.json
+bench-short: setup .bench-venv/.installed  ## The same with fewer rounds, in three minutes -> bench.json
 	$(BIN)/python -m benchmarks.bench --short
 
-.bench-venv .page-venv/.installed: | setup
-	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .bench-venv .page-venv
-	$(BIN)/uv pip install --quiet --python .bench-venv .page-venv/bin/python "pydantic-ai-slim[openai]>=2,<3"
+.bench-venv/.installed: | setup
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .bench-venv
+	$(BIN)/uv pip install --quiet --python .bench-venv/bin/python "pydantic-ai-slim[openai]>=2,<3"
 	touch $@
 
 crash: setup  ## kill -9 at every boundary, then recover -> crash.json
