@@ -15,6 +15,7 @@ from planwright.domain.risk import highest_risk
 from planwright.domain.verified_step import VerifiedStep
 
 PREVIEW = 300
+"""Letters of an output that the card shows."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,12 @@ def _step(entry: VerifiedStep, result: StepResult | None, score: StepScore | Non
         "status": result.status if result else "open",
     }
     if result is not None and result.status == "completed":
-        row["output"] = "a large one, on record" if result.blob else json_text(result.output)[:PREVIEW]
+        row["output"] = "a large one, on record" if result.blob else _preview(json_text(result.output))
     return {**row, **({"findings": list(score.findings)} if score and score.findings else {})}
+
+
+def _preview(text: str) -> str:
+    return text if len(text) <= PREVIEW else f"{text[: PREVIEW - 1]}…"
 
 
 def _answers(doubts: Sequence[Doubt], *, again: bool, floor: bool, respond: bool) -> str:

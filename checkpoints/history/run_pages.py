@@ -29,6 +29,10 @@ _QUESTIONS = """SELECT r.run_id, r.thread_id, r.request, r.answer, r.ended_at FR
     AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)
     ORDER BY r.rowid DESC LIMIT 50"""
 
+_REQUESTS = """SELECT r.request FROM runs r WHERE r.tenant = ? AND r.status = 'completed'
+    AND length(r.request) <= ? AND NOT EXISTS (SELECT 1 FROM forks f WHERE f.run_id = r.run_id)
+    ORDER BY r.rowid DESC LIMIT ?"""
+
 
 @dataclass(frozen=True)
 class RunFilter:
@@ -82,5 +86,17 @@ class RunPages:
 
         def job(connection: sqlite3.Connection) -> list[Row]:
             return [dict(row) for row in connection.execute(_QUESTIONS, (tenant, since))]
+
+        return await self._database.read(job)
+
+    async def requests(self, tenant: str, longest: int, limit: int) -> list[str]:
+        """List what was asked for in words and completed, the newest first, of at most `longest` letters.
+
+        Left out are calls by name, forks and undoings: their requests are not what a person has written.
+        """
+
+        def job(connection: sqlite3.Connection) -> list[str]:
+            rows = connection.execute(_REQUESTS, (tenant, longest, limit))
+            return [str(row[0]) for row in rows]
 
         return await self._database.read(job)

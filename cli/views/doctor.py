@@ -27,6 +27,8 @@ from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
 from planwright.settings.settings import Settings, api_keys, from_environment, load
 
+_WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
+
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     """List the registry, or one capability in full; say which MCP servers are missing."""
@@ -107,7 +109,8 @@ def _checks_beside_servers(settings: Settings) -> Iterator[tuple[str, Callable[[
 def _store(settings: Settings) -> str:
     records = open_records(settings.store_folder, busy_timeout_s=2, url=settings.store_url)
     try:
-        count = records.database.call("read", lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
+        records.database.call("check", lambda c: c.execute(_WRITES).close())
+        count = records.database.look(lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
     finally:
         records.close()
     place = records.database.engine.label if settings.store_url else settings.store_folder

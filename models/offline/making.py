@@ -173,7 +173,8 @@ def save(draft: Draft, clause: Clause) -> None:
     path = target[1] if target else slots.file_path(text)
     if path is None:
         return _save_without_file(draft, clause)
-    rest = f"{text[: target.start()]} {text[target.end() :]}" if target else text.replace(path, "")
+    named = rf"[`\"'“”]?{re.escape(path)}[`\"'“”]?"  # its quotation marks hold no text to write
+    rest = f"{text[: target.start()]} {text[target.end() :]}" if target else re.sub(named, " ", text)
     rest = re.sub(r"\b(?:a |the |new |text |markdown )*(?:file|note)\b\s*(?:called|named)?", " ", rest)
     spelled = re.search(
         r"(?:\bwith (?:the (?:text|contents?|lines?|words?)|it saying)|\bsaying|\bcontaining(?: the (?:text|words?|line))?|\bthat says|:)\s*(.+)$",

@@ -85,6 +85,17 @@ def test_a_read_only_workspace_is_refused_with_the_setting_that_helps(public_des
     assert public_desk.rows("SELECT count(*) FROM runs") == [(1,)]
 
 
+def test_the_doctor_finds_a_store_that_can_be_read_and_not_written(desk: Desk, waiting: Waiting) -> None:
+    path = desk.folder / ".planwright" / "planwright.db"
+    with path.open("r+b") as file:
+        file.seek(18)
+        file.write(b"\x03")  # a version of the file format for writing that SQLite does not know
+    done = desk.run("doctor")
+    assert done.code == 1
+    assert "cannot write to" in done.stdout
+    assert "storage.path" in done.stdout
+
+
 @pytest.mark.parametrize("wanted", [["ls"], ["show", "anything"]], ids=["ls", "show"])
 def test_a_damaged_store_is_named(desk: Desk, wanted: list[str]) -> None:
     path = desk.folder / ".planwright" / "planwright.db"

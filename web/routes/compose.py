@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.run_context import PlanningMode, RunContext
 from planwright.web.forms import FilledForm, field, form_route, page_route
@@ -38,9 +37,7 @@ async def serve_new(request: Request) -> Response:
 async def _examples(request: Request) -> list[str]:
     """List sentences that work here: those that were given, and the newest that have completed."""
     parts = shared(request)
-    done = RunFilter(visitor_of(request).tenant, status="completed")
-    rows = (await parts.run_pages.page(done, NEWEST, 0)).rows
-    before = [row["request"] for row in rows if len(row["request"]) <= LONGEST]
+    before = await parts.run_pages.requests(visitor_of(request).tenant, LONGEST, NEWEST)
     return list(dict.fromkeys((*parts.examples, *before)))[: max(MOST_EXAMPLES, len(parts.examples))]
 
 

@@ -78,6 +78,8 @@ def test_a_plain_request_is_planned(
         ("Create a CSV of my feelings", "cannot"),
         ("Send a mail to Jo saying hello there", "cannot"),
         ("Forget it", "cannot"),
+        ('Write a file "x.md"', "clarify"),
+        ("Write a file `x.md`", "clarify"),
     ],
 )
 def test_what_is_less_plain_is_not_begun(

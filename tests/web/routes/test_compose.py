@@ -40,3 +40,11 @@ async def test_what_has_completed_is_offered_again_to_its_tenant(make_stage: Mak
     await stage.ended(run_id)
     assert "/new?request=Buy%20cables" in (await ada.get("/new")).text
     assert "cables" not in (await eve.get("/new")).text
+
+
+async def test_a_call_by_name_is_no_example_of_a_request(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    await stage.agent.ainvoke(None, await stage.agent.acall("tickets.list", context={"tenant": "default"}))
+    assert "Call tickets.list" in (await ada.get("/runs?status=completed")).text
+    assert "What works here" not in (await ada.get("/new")).text
