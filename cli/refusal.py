@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -24,8 +26,20 @@ def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
         sys.stderr.write(f"  next: {safe(clean(error.next_step))}\n")
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
-    """Print where a bug of ours showed, or that the store is damaged, where that explains it."""
+    """Print where a bug of ours showed, or that the store is damaged, where that explains it.
+
+    Output for which there is no room is a refusal; output whose reader has left is nothing to speak of.
+    """
+    if isinstance(error, OSError) and error.errno in (*_NO_ROOM, errno.EPIPE):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its exit
+        if error.errno != errno.EPIPE:
+            cause = f"{error.filename or 'the output'} cannot be written: {os.strerror(error.errno)}"
+            say_refusal(SetupError(cause, "make room; what has run is on record: planwright ls"), arguments)
+        return
     faults = _store_faults(arguments)
     if not faults:
         sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))

@@ -1,0 +1,78 @@
+"""The process of a command: Ctrl-C while it loads, and output that nothing can take."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.desk import Desk, environment
+from tests.patience import PATIENCE_S
+
+COMMAND = [sys.executable, "-P", "-m", "planwright"]
+FULL = Path("/dev/full")
+
+
+STOPPED_WHILE_IT_LOADS = """
+import os, signal, sys
+
+class Stop:
+    def find_spec(self, name, path, target=None):
+        if name == "planwright.cli.main":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Stop())
+from planwright.__main__ import main
+main()
+"""
+
+
+def test_ctrl_c_while_the_program_loads_is_no_traceback(desk: Desk) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", STOPPED_WHILE_IT_LOADS],
+        cwd=desk.folder,
+        env=environment(None),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="a device that is always full is of Linux")
+@pytest.mark.parametrize("words", [["capabilities"], ["ls", "--json"], ["--help"]], ids=str)
+def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]) -> None:
+    assert desk.run("run", "What tickets are open?").code == 0
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *words],
+            cwd=desk.folder,
+            env=environment(None),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+    assert done.returncode == 1
+    cause, next_step = done.stderr.splitlines()
+    assert cause == "error: the output cannot be written: No space left on device"
+    assert "planwright ls" in next_step
+
+
+def test_a_reader_that_leaves_early_is_no_error(desk: Desk) -> None:
+    piped = subprocess.run(
+        ["sh", "-c", '"$@" | true', "sh", *COMMAND, "capabilities"],
+        cwd=desk.folder,
+        env=environment(None),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (piped.stdout, piped.stderr) == ("", "")
