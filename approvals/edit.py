@@ -183,8 +183,9 @@ def _named(raw: object, form: Form, where: str, more: Sequence[str]) -> dict[str
 
 def _facts_stay(fields: dict[str, object], facts: Sequence[str], card: Card, where: str) -> None:
     """Take out what follows from the rest of a plan. Raises GateError where it was changed."""
-    for name in facts:
-        if name in fields and (name not in card or fields.pop(name) != card[name]):
+    for name in fields.keys() & set(facts):
+        value = fields.pop(name)
+        if name not in card or value != card[name]:
             raise _refusal(f"{where}: `{name}` follows from the rest, it cannot be set")
 
 

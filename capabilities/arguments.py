@@ -21,6 +21,9 @@ def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bo
                 continue
             name = ".".join(map(str, entry["loc"])) or "params"
             yield f"{capability.name}: {name}: {entry['msg'].lower()}"
+    except Exception as error:  # noqa: BLE001 - a validator may be a user's own, which expects no reference
+        if literal or not has_reference(params):
+            yield f"{capability.name}: params: their check broke: {type(error).__name__}: {error}"
 
 
 def _at(params: dict[str, JsonValue], path: tuple[object, ...]) -> JsonValue:

@@ -230,9 +230,16 @@ class Capability:
 
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Validate complete arguments and fill in defaults. Raises ValidationError."""
-    dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
-    return dumped
+    """Validate complete arguments and fill in defaults. Raises CapabilityRejected."""
+    try:
+        dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
+        return dumped
+    except ValidationError as error:
+        cause = f"{capability.name} was given bad arguments: {error_summary(error)}"
+        raise CapabilityRejected(cause, "mend them") from error
+    except Exception as error:  # a validator may be a user's own function
+        cause = f"the check of the arguments of {capability.name} broke: {type(error).__name__}: {error}"
+        raise CapabilityRejected(cause, "mend them, or the check") from error
 
 
 def error_summary(error: ValidationError) -> str:

@@ -8,7 +8,7 @@ import os
 import uuid
 from pathlib import Path
 
-from planwright.checkpoints.private_files import open_private
+from planwright.checkpoints.private_files import open_private, sync_folder
 from planwright.checkpoints.store_errors import store_error
 from planwright.domain.errors import RunError
 from planwright.security.redaction.redactor import Redactor
@@ -40,6 +40,7 @@ class Blobs:
                     file.flush()
                     os.fsync(file.fileno())
                 draft.replace(path)
+                sync_folder(path.parent)
         except OSError as error:
             with contextlib.suppress(OSError):
                 draft.unlink()

@@ -34,7 +34,11 @@ class Journal:
         self._unwritten.append((*row, key, data, lease.run_id, lease.token))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
-            self._submit()
+            try:
+                self._submit()
+            except BaseException:
+                self._queued = False  # else no later event would be submitted
+                raise
 
     def _submit(self) -> None:
         rows: list[tuple[object, ...]] = []

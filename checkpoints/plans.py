@@ -92,9 +92,14 @@ class Plans:
             await self._database.run("plan", held(lease, job))
             return
         key = (lease.run_id, plan.plan_hash)
-        self._riding[key] = RunnablePlan(recorded.kind, {step.uid: step for step in recorded.checked})
-        riding = self._database.submit("plan", held(lease, job), rides=True)
-        riding.add_done_callback(lambda _: self._riding.pop(key, None))
+        plan_on_its_way = RunnablePlan(recorded.kind, {step.uid: step for step in recorded.checked})
+        self._riding[key] = plan_on_its_way
+
+        def arrived(_: object) -> None:
+            if self._riding.get(key) is plan_on_its_way:  # else the same plan was recorded once more
+                del self._riding[key]
+
+        self._database.submit("plan", held(lease, job), rides=True).add_done_callback(arrived)
 
     async def read(self, run_id: str, plan_hash: str) -> Plan | None:
         """Read a plan that was verified, as it was; whether it may run is another question."""

@@ -64,6 +64,16 @@ def replace_private(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     written.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Let a loss of power not undo that a file of a folder was renamed (fsync(2)). Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager

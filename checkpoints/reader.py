@@ -74,8 +74,7 @@ class Reader:
                         reads.append(self._queue.get_nowait())
                 try:
                     connection = connection or self._engine.open_to_read()
-                    self._engine.begin_reading(connection)
-                    answers = _read(connection, [read for read in reads if read])
+                    answers = self._answers(connection, [read for read in reads if read])
                 except sqlite3.Error as error:
                     answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
                 self._tell([self._explained(answer) for answer in answers])
@@ -85,18 +84,21 @@ class Reader:
             if connection is not None:
                 connection.close()
 
+    def _answers(self, connection: sqlite3.Connection, reads: list[Read]) -> list[Answer]:
+        """Do reads in one transaction; one that fails ends it for itself alone, the next begins another."""
+        answers: list[Answer] = []
+        for read in reads:
+            if not answers or answers[-1][2]:
+                self._engine.begin_reading(connection)
+            answers.append(_answered(connection, *read))
+            if answers[-1][2] or read is reads[-1]:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("COMMIT")
+        return answers
+
     def _explained(self, answer: Answer) -> Answer:
         waiter, value, problem = answer
         return waiter, value, self._engine.failure(problem) if isinstance(problem, sqlite3.Error) else problem
-
-
-def _read(connection: sqlite3.Connection, reads: list[Read]) -> list[Answer]:
-    """Do reads in the transaction that has begun; one that fails fails alone."""
-    try:
-        return [_answered(connection, *read) for read in reads]
-    finally:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("COMMIT")
 
 
 def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answer:

@@ -20,7 +20,7 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
 
     The texts are those of sqlite.org/rescode.html: FULL, IOERR, CORRUPT, NOTADB, READONLY, CANTOPEN, BUSY.
     """
-    text = str(error)
+    text = (error.strerror or "") if isinstance(error, OSError) else str(error)  # not its path
     if "locked" in text:
         return StoreFailed(
             f"{path} is locked by another program",

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, check_arguments
@@ -92,7 +92,7 @@ class Alternative:
             )
             capability, params = read_suggestion(reply, options)
             chosen = await self._verified(checked, capability, params, args, invocation)
-        except (ModelError, LimitExceeded, SetupError, CapabilityRejected, ValidationError):
+        except (ModelError, LimitExceeded, SetupError, CapabilityRejected):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
         recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
@@ -132,7 +132,7 @@ class Alternative:
         tried: dict[str, JsonValue],
         invocation: Invocation,
     ) -> VerifiedStep:
-        """Check a suggestion as a plan is checked. Raises CapabilityRejected or ValidationError."""
+        """Check a suggestion as a plan is checked. Raises CapabilityRejected."""
         args = check_arguments(tool, params)
         if flaw := flaw_of(args):
             raise CapabilityRejected(flaw)

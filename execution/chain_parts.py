@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planwright.capabilities.chains.compose import complete, is_known, known_arguments
-from planwright.capabilities.contract import Capability
+from planwright.capabilities.chains.compose import is_known, known_arguments
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_of
 from planwright.domain.chain import Chain
@@ -99,7 +99,9 @@ def shown_parts(
     for call, part in zip(checked.chain.calls, parts, strict=True):
         capability = gateway.registry[call.capability]
         whole = is_known(call)
-        params = complete(capability, known_arguments(call, args)) if whole else known_arguments(call, args)
+        params = (
+            check_arguments(capability, known_arguments(call, args)) if whole else known_arguments(call, args)
+        )
         fields = {"id": part.step.id, "capability": call.capability, "args": params}
         fields |= {"risk": part.risk, "mode": part.mode}
         steps.append({**fields, **({"gate_included": part.uid} if whole else {})})

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.ledger import Recorded
 from planwright.checkpoints.stores import Stores
-from planwright.domain.errors import EffectInDoubt
+from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
 from planwright.domain.hashing import json_text
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result
@@ -46,10 +46,14 @@ async def by_record(
 ) -> StepResult:
     """Correct the result of a step that brought nothing, by what the ledger has of its effect.
 
-    After a crash it may have been sent, or done, before it was cancelled, out of time or forbidden.
+    After a crash it may have been sent, or done, before it was cancelled, out of time or forbidden. A call
+    that nobody has answered has failed: it may have arrived.
     """
-    if known is None or known.status == "failed" or result.code == EffectInDoubt.code:
+    if known is None or result.code == EffectInDoubt.code:
         return result
+    if known.status == "failed":
+        unanswered = known.code == CapabilityUnavailable.code
+        return bare_result(checked, "failed", code=known.code, error=known.error) if unanswered else result
     if known.status == "done":
         return await completed(checked, known.result, {}, blobs, limit)
     return bare_result(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")

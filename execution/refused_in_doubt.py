@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from planwright.capabilities.chains.compose import complete, is_known, known_arguments
+from planwright.capabilities.chains.compose import is_known, known_arguments
+from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected
@@ -78,6 +79,6 @@ def _whole(name: str, args: dict[str, JsonValue], registry: Registry) -> list[tu
     if capability is None or capability.effect == "pure":
         return []
     try:
-        return [(name, sha256(complete(capability, args)))]
+        return [(name, sha256(check_arguments(capability, args)))]
     except CapabilityRejected:
         return []

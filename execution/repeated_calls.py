@@ -11,8 +11,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from planwright.capabilities.chains.compose import complete
-from planwright.capabilities.contract import Capability
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.refusals import Refusals, RefusedCall
@@ -153,6 +152,6 @@ async def _kept_call(
 def _hash(tool: Capability, params: dict[str, JsonValue]) -> str:
     """Hash all the arguments of a call; empty for one that would not be made."""
     try:
-        return sha256(complete(tool, params))
+        return sha256(check_arguments(tool, params))
     except CapabilityRejected:
         return ""

@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from langchain_core.messages import AIMessage
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.chains.run_chains import allowed_in_run
-from planwright.capabilities.contract import Capability, check_arguments, error_summary
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
@@ -120,13 +120,7 @@ class CallReader:
             near = [wire_name(other) for other in self.registry.near(name)]
             offered = [other for other in near if other in tools] or sorted(tools)
             raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
-        try:
-            checked = check_arguments(capability, args)
-        except ValidationError as error:
-            raise CapabilityRejected(f"bad arguments: {error_summary(error)}", "mend them") from error
-        except Exception as error:
-            cause = f"the arguments of {capability.name} cannot be checked: {type(error).__name__}: {error}"
-            raise CapabilityRejected(cause, "mend them") from error
+        checked = check_arguments(capability, args)
         if flaw := flaw_of(checked):
             raise CapabilityRejected(flaw, "mend them")
         refuse_secrets(capability, checked, context.redactor)

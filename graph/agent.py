@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from contextlib import aclosing, nullcontext, suppress
+from contextlib import ExitStack, aclosing, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
 
@@ -54,11 +54,12 @@ class Agent(RunActions):
 
     def close(self) -> None:
         """Write what is queued, close the files and the connections to models, end the MCP servers."""
-        self.loop.call(self.router.close)
-        self.loop.close()
-        self.servers.close()
-        self.door.stores.close()
-        self.door.langsmith.close()
+        with ExitStack() as ends:  # what fails to close leaves nothing else open
+            ends.callback(self.door.langsmith.close)
+            ends.callback(self.door.stores.close)
+            ends.callback(self.servers.close)
+            ends.callback(self.loop.close)
+            self.loop.call(self.router.close)
 
     async def aclose(self) -> None:
         """Close what `close` does, and the connections opened on this event loop."""

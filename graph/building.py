@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
@@ -74,25 +74,26 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     chosen, clock, timer = settings or load(), options.get("clock", utc_now), options.get("timer")
     redactor, time = redactor_of(chosen), Time(clock, timer or timer_of(clock))
     stores = options.get("stores") or _stores(chosen, redactor, time.timer)
-    servers, model = open_servers(chosen), options.get("model")
-    with ExitStack() as undo:
+    with ExitStack() as undo:  # what cannot be built leaves nothing open
+        if "stores" not in options:
+            undo.callback(stores.close)
+        servers, model = open_servers(chosen), options.get("model")
         undo.callback(servers.close)
         own = [*options.get("capabilities", ()), *map(from_tool, options.get("tools", ()))]
         registry, policy = _checked(chosen, own, servers)
         router = Router(chosen, model, redactor)
+        parts = Parts(
+            settings=chosen,
+            stores=stores,
+            registry=registry,
+            models=Models(router, stores.budgets, chosen, timer),
+            call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
+            versions=workspace_versions(chosen, registry, policy.hash),
+        )
+        compiled = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
+        compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
+        agent = cast(Agent, compiled)
         undo.pop_all()
-    parts = Parts(
-        settings=chosen,
-        stores=stores,
-        registry=registry,
-        models=Models(router, stores.budgets, chosen, timer),
-        call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
-        versions=workspace_versions(chosen, registry, policy.hash),
-    )
-    agent = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
-    agent.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
-    if not isinstance(agent, Agent):
-        raise TypeError("a compiled graph of LangGraph cannot be made an Agent")
     own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
     own_names |= {MODEL} if model else set()
     available = available_parts(registry, own_names, parts.versions)

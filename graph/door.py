@@ -126,7 +126,7 @@ class Door:
                 note(admitted.invocation, change)
             admitted.invocation.control = control or admitted.invocation.control
             self.working[run.run_id] = admitted.invocation
-            watching = asyncio.create_task(self._watching.watch(admitted.invocation, run, profile))
+            watching = self._watching.begin(admitted.invocation, run, profile)
             try:
                 with admitted.invocation.spans.run():
                     yield admitted

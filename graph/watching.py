@@ -29,7 +29,19 @@ class Watching:
         self._settings = settings
         self._clock = clock
 
-    async def watch(self, invocation: Invocation, run: Run, profile: RunProfile) -> None:
+    def begin(self, invocation: Invocation, run: Run, profile: RunProfile) -> asyncio.Task[None]:
+        """Watch a run beside it. Where that breaks, the run is drained: nobody could end it any more."""
+        task = asyncio.create_task(self._watch(invocation, run, profile), name="watch")
+
+        def end(done: asyncio.Task[None]) -> None:
+            if not done.cancelled() and (error := done.exception()):
+                _LOG.error("run %s is not watched: %s", run.run_id, error, exc_info=error, extra=ids_of(run))
+                invocation.drain(f"nobody heeds what is asked of it: {error}")
+
+        task.add_done_callback(end)
+        return task
+
+    async def _watch(self, invocation: Invocation, run: Run, profile: RunProfile) -> None:
         """Look until the end of the run is asked for, in this process or any other.
 
         `profile` is what is in force for it where nobody has given it more.
@@ -37,9 +49,9 @@ class Watching:
         extended, progress_s = run.extended, invocation.seconds()
         while not invocation.cancelled_by:
             await asyncio.sleep(LOOK_S)
-            if invocation.profile.limits.wall_clock_s is not None:
-                self.keep_time(invocation)
             with contextlib.suppress(StoreFailed):  # a write will meet it
+                if invocation.profile.limits.wall_clock_s is not None:
+                    self.keep_time(invocation)
                 requests = await self._stores.runs.requests(invocation.run_id)
                 self._heed(requests, invocation)
                 if requests.extended != extended:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 
-from pydantic import ValidationError
-
+from planwright.capabilities.arguments import misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.contract import check_arguments
@@ -28,10 +27,10 @@ def with_planned_chains(
         capability = registry.get(CREATE_CHAIN) if step.capability == CREATE_CHAIN else None
         if capability is None:
             continue
+        if any(misfits(capability, step.params)):
+            continue  # the rules of arguments say what is wrong
         try:
             chain = compose_chain(check_arguments(capability, step.params), surface, surface, call_context)
-        except ValidationError:
-            continue  # the rules of arguments say what is wrong
         except CapabilityRejected as error:
             findings.append(_flawed(step.id, error))
             continue

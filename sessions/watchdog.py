@@ -43,14 +43,14 @@ class Watchdog:
     async def goes_on(self, queued: QueuedRun) -> bool:
         """Say whether a run goes on whose worker has died, and count that; else it is paused or ended."""
         run, settings = queued.run, self._settings.sessions
-        await self._stores.queue.count_break(run)
+        breaks = await self._stores.queue.count_break(run)
         if run.cancelled_by is not None:
             return True
         if settings.on_crash == "fail":
             await self._end(run, "the death of its worker (sessions.on_crash)", "failed")
             return False
-        if queued.breaks + 1 > settings.most_breaks:
-            reason = f"it broke off {queued.breaks + 1} times (sessions.most_breaks)"
+        if breaks > settings.most_breaks:
+            reason = f"it broke off {breaks} times (sessions.most_breaks)"
             await self._stores.sessions.pause_for(run, reason, self._clock())
             _LOG.error("run %s is paused: %s", run.run_id, reason, extra=ids_of(run))
             return False

@@ -59,4 +59,4 @@ class LoopGuardSettings(BaseModel):
     poll: tuple[int, int] = (3, 5)
     """How often one call may be made in a row before a warning, and its refusal."""
     ping_pong: int = Field(6, ge=4)
-    """Number of the newest calls that two calls in turn may fill before a warning."""
+    """Number of the newest calls in which two calls in turn, A B A B, are a warning."""

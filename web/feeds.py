@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from planwright.domain.errors import StoreFailed
 from planwright.presentation.run_view import with_answer_piece
 from planwright.web.view_models.run_state import RunState, run_state
 
+_LOG = logging.getLogger("planwright.web")
 LOOK_S = 0.25
 """Seconds between two looks at the records."""
 MOST_UNREAD = 64
@@ -29,20 +31,19 @@ class Feed:
         self._parts: Parts = {}
         self._viewers: set[asyncio.Queue[str | None]] = set()
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def watched(self) -> bool:
-        """Whether anybody looks."""
-        return bool(self._viewers)
+        self.over = False
+        """Whether everybody who looked has left; false as long as nobody has looked yet."""
 
     async def follow(self) -> AsyncGenerator[str, None]:
         """Yield what changes, as JSON of parts by name; it ends for a viewer that does not keep up."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(MOST_UNREAD)
         self._viewers.add(queue)
+        self.over = False
         if self._parts:
             queue.put_nowait(_spelled(self._parts))
-        if self._task is None:
+        if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
+            self._task.add_done_callback(_log_failure)
         try:
             while (text := await queue.get()) is not None:
                 yield text
@@ -50,7 +51,7 @@ class Feed:
             self._viewers.discard(queue)
             if not self._viewers and self._task is not None:
                 self._task.cancel()
-                self._task, self._parts = None, {}
+                self._task, self._parts, self.over = None, {}, True
 
     async def _watch(self) -> None:
         while True:
@@ -110,3 +111,9 @@ class RunFollower:
 
 def _spelled(parts: Parts) -> str:
     return json.dumps(parts, ensure_ascii=True)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Log a bug in looking: nobody waits for it, and the next viewer begins it again."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _LOG.error("the page is not kept up to date", exc_info=error)

@@ -35,7 +35,7 @@ class Live:
 
     def run(self, run: Run) -> AsyncGenerator[str, None]:
         """Follow a run: the parts of its page that change."""
-        self._runs = {id_: entry for id_, entry in self._runs.items() if entry[0].watched}
+        self._runs = {id_: entry for id_, entry in self._runs.items() if not entry[0].over}
         if run.run_id not in self._runs:
             follower = RunFollower(self._history, run.run_id, self._stores.leases.is_leased)
 

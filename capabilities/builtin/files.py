@@ -247,7 +247,7 @@ def search(
     query: Annotated[str, Field(description="the text to look for", min_length=1)],
     call: CallContext,
     path: PathArgument = ".",
-    limit: int = 50,
+    limit: Annotated[int, Field(ge=1, le=1000)] = 50,
 ) -> Lines:
     """Search the files of the workspace for lines that hold a text, ignoring case."""
     wanted = query.lower()

@@ -43,7 +43,9 @@ class MemoryMatches(BaseModel):
     reads=_MEMORIES,
 )
 async def search(
-    query: Annotated[str, Field(description="words to look for")], call: CallContext, limit: int = 5
+    query: Annotated[str, Field(description="words to look for")],
+    call: CallContext,
+    limit: Annotated[int, Field(ge=1, le=100)] = 5,
 ) -> MemoryMatches:
     """Search what the user asked to be remembered."""
     matches = await call.memories.search(query, call.tenant, limit)

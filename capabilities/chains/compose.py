@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import rules as chain_rules
-from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments, error_summary
+from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments
 from planwright.capabilities.registry import Registry, words
 from planwright.domain.chain import Chain, ChainCall, ChainParameter, InputType
 from planwright.domain.errors import CapabilityRejected
@@ -153,7 +153,7 @@ class _Row:
     def preflight(self, args: Mapping[str, JsonValue], context: CallContext) -> None:
         for call in self.calls(args):
             if call.args is not None and not has_reference(call.args):
-                call.part.check(complete(call.part, call.args), context)
+                call.part.check(check_arguments(call.part, call.args), context)
 
     def varies(self, args: Mapping[str, JsonValue], context: CallContext) -> tuple[Risk, Effect]:
         return gravest([call.part.narrowed(_filled(call), context) for call in self.calls(args)])
@@ -180,14 +180,6 @@ def known_arguments(call: ChainCall, args: Mapping[str, JsonValue]) -> dict[str,
 def is_known(call: ChainCall) -> bool:
     """Say whether the arguments of a call follow from those of its chain alone."""
     return all(path[0] not in LATER for path in reference_paths(dict(call.arguments)))
-
-
-def complete(part: Capability, arguments: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Check arguments that are all known, and fill in defaults. Raises CapabilityRejected."""
-    try:
-        return check_arguments(part, arguments)
-    except ValidationError as error:
-        raise CapabilityRejected(f"{part.name} was given bad arguments: {error_summary(error)}") from error
 
 
 def _call(position: int, step: _StepDefinition, tools: Registry) -> ChainCall:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import called_capability
-from planwright.capabilities.contract import Capability, check_arguments, error_summary
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
@@ -34,7 +34,6 @@ from planwright.domain.errors import (
     CallRefused,
     CapabilityChanged,
     CapabilityForbidden,
-    CapabilityRejected,
     GateError,
     PlanwrightError,
 )
@@ -169,12 +168,7 @@ class Gateway:
             raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
 
     async def _arguments(self, capability: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        try:
-            args = check_arguments(capability, params)
-        except ValidationError as error:
-            raise CapabilityRejected(
-                f"{capability.name} was given bad arguments: {error_summary(error)}"
-            ) from error
+        args = check_arguments(capability, params)
         refuse_secrets(capability, args, self.call_context.redactor)
         if capability.preflight:
             await asyncio.to_thread(capability.check, args, self.call_context)

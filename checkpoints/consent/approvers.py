@@ -61,7 +61,7 @@ def quorum_of(card: Mapping[str, JsonValue]) -> int:
 
 def check_person(gate_id: str, approvals: Sequence[Approval], by: str, channel: str, quorum: int) -> None:
     """Raise GateError unless it is somebody else who approves: a quorum counts people, and by their names."""
-    if quorum > 1 and by in ("", channel):
+    if quorum > 1 and _person(by) in ("", _person(channel)):
         raise GateError(
             f"gate {gate_id} needs {quorum} people, and the answer does not say whose it is",
             'send {"type": "approve", "decided_by": "…"}',

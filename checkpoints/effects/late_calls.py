@@ -74,7 +74,7 @@ class LateCalls:
     def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
         self._running.discard(call.key)
         if self._database.is_open:
-            self._database.submit("in_doubt", lambda c: _let_go_of(c, call, now()))
+            self._database.submit("late_end", lambda c: _let_go_of(c, call, now()))
         elif not self.are_running:
             self._let_go()
 

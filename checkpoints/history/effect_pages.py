@@ -15,7 +15,7 @@ _DOUBTFUL = """(e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS 
 _WHERE = f"""e.tenant = :tenant
     AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {_DOUBTFUL}))
     AND (:text = '' OR instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
-    OR e.key LIKE :text || '%')"""
+    OR substr(e.key, 1, length(:text)) = :text)"""
 _FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
 _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, e.status, e.result, e.error,
     e.intended_at, e.ended_at, r.status AS run_status, r.ended_at AS run_ended,

@@ -45,7 +45,7 @@ async def cancel(
             break
         await asyncio.sleep(LOOK_S)
     else:
-        return run
+        return now or run
     unsettled = await records.database.read(lambda c: _unsettled(c, run.run_id))
     if now is not None and not now.ended and not unsettled:
         await _end(records, now, by, at)

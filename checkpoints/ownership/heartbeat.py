@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+_LOG = logging.getLogger("planwright.checkpoints")
 Beat = Callable[[], bool]
 """What is done at every beat; says whether it is to be done again."""
 
@@ -65,7 +67,7 @@ class Heartbeat:
                 now = time.monotonic()
                 due = [(key, entry) for key, entry in self._entries.items() if entry.due <= now]
             for key, entry in due:
-                again = entry.beat()
+                again = _beaten(key, entry.beat)
                 with self._changed:
                     if not again and self._entries.get(key) is entry:
                         del self._entries[key]
@@ -76,3 +78,12 @@ class Heartbeat:
         if not self._entries:
             return None
         return min(entry.due for entry in self._entries.values()) - time.monotonic()
+
+
+def _beaten(key: object, beat: Beat) -> bool:
+    """Make a beat; one that breaks is made again, and the others go on."""
+    try:
+        return beat()
+    except Exception:  # noqa: BLE001 - whatever it is, no other lease may be lost for it
+        _LOG.exception("the beat for %s broke", key)
+        return True

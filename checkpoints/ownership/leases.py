@@ -144,7 +144,7 @@ class Leases:
             raise store_error(self._database.path, error) from error
 
     def _let_go(self, run_id: str, token: int) -> bool:
-        return any(lease.run_id == run_id and lease.token == token for lease in self._released)
+        return any(lease.run_id == run_id and lease.token == token for lease in tuple(self._released))
 
     def _refuse_held(self, row: sqlite3.Row) -> None:
         run_id, thread_id = row["run_id"], row["thread_id"]
@@ -191,7 +191,7 @@ class Leases:
 
     def _last(self, run_id: str) -> int:
         """Give the highest token of the leases of a run that this process has let go of."""
-        return max((lease.token for lease in self._released if lease.run_id == run_id), default=0)
+        return max((lease.token for lease in tuple(self._released) if lease.run_id == run_id), default=0)
 
     def _give_up(self, leases: Iterable[Lease], delay_s: float) -> None:
         """Release leases that nobody holds, though they may be in the store."""

@@ -57,7 +57,6 @@ def copy_to_server(folder: Path, engine: Engine) -> tuple[dict[str, int], int]:
 
     Raises SetupError as `copy_tables` does.
     """
-    files = sorted((folder / FOLDER).glob("??/*"))
     source = SqliteEngine(folder / FILE, MIGRATIONS, 30, None).open()
     with closing(source), closing(engine.open()) as target:
         source.execute("BEGIN")
@@ -65,6 +64,7 @@ def copy_to_server(folder: Path, engine: Engine) -> tuple[dict[str, int], int]:
         try:
             counts = copy_tables(source, target)
             number_on(target)
+            files = sorted((folder / FOLDER).glob("??/*"))  # a blob is there before the row that names it
             add = "INSERT OR IGNORE INTO blobs (hash, content) VALUES (?,?)"
             for file in files:
                 target.execute(add, (file.parent.name + file.name, file.read_bytes()))

@@ -53,7 +53,11 @@ class PostgresOwners:
                 self._me, self._session = None, None
             if self._me is None:
                 self._me, self._holds, self._closed = this_process(), False, threading.Event()
-                self._ask("SELECT 1.0::float8")
+                try:
+                    self._ask("SELECT 1.0::float8")
+                except StoreFailed:
+                    self._me = None  # else the next call would name a process without its lock
+                    raise
                 threading.Thread(target=self._watch, args=(self._closed,), name="owner", daemon=True).start()
             return self._me
 

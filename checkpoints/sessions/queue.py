@@ -136,14 +136,21 @@ class Queue:
 
         return await self._database.read(job, behind=())
 
-    async def count_break(self, run: Run) -> None:
-        """Count that the worker of a run has died or broke off, once a lease."""
+    async def count_break(self, run: Run) -> int:
+        """Count that the worker of a run has died or broke off, once a lease; returns how often by now."""
         query = (
             "UPDATE sessions SET breaks = breaks + 1, broken_token = ? WHERE run_id = ?"
             " AND coalesce(broken_token, -1) < ?"
         )
         values = (run.lease_token, run.run_id, run.lease_token)
-        await self._database.run("queue", lambda c: c.execute(query, values).rowcount)
+
+        def job(connection: sqlite3.Connection) -> int:
+            connection.execute(query, values)
+            counted = "SELECT breaks FROM sessions WHERE run_id = ?"
+            row = connection.execute(counted, (run.run_id,)).fetchone()
+            return int(row[0]) if row else 0
+
+        return await self._database.run("queue", job)
 
 
 def _first_free(rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:

@@ -6,6 +6,7 @@ Nothing is written: the files are opened with `mode=ro` (sqlite.org/uri.html) an
 from __future__ import annotations
 
 import sqlite3
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from planwright.checkpoints.migrations import MIGRATIONS, OLD_CHECKPOINT_VERSION
@@ -35,13 +36,15 @@ def open_files(folder: Path) -> dict[str, sqlite3.Connection]:
     Raises StoreFailed for a file that is damaged, SetupError for one of a newer program.
     """
     opened: dict[str, sqlite3.Connection] = {}
-    for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
-        try:
-            opened[name] = read_only(folder / name)
-            refuse_newer(folder / name, opened[name], FILES[name])
-            opened[name].execute("BEGIN")
-        except BROKEN as error:
-            raise store_error(folder / name, error) from error
+    with ExitStack() as undo:
+        for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
+            try:
+                opened[name] = undo.enter_context(closing(read_only(folder / name)))
+                refuse_newer(folder / name, opened[name], FILES[name])
+                opened[name].execute("BEGIN")
+            except BROKEN as error:
+                raise store_error(folder / name, error) from error
+        undo.pop_all()
     return opened
 
 

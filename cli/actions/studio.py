@@ -136,7 +136,7 @@ def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[su
             process.terminate()
             try:
                 process.wait(STOP_S)
-            except subprocess.TimeoutExpired:
+            except (subprocess.TimeoutExpired, KeyboardInterrupt):
                 process.kill()  # an open stream keeps it; what runs is recorded
             close_to_others(folder)
 

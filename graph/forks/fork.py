@@ -17,6 +17,7 @@ from langgraph.types import StateSnapshot
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.forks import Fork, ForkSource, not_over, taken
+from planwright.checkpoints.ownership.owners import owner_of
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
@@ -234,9 +235,9 @@ class Forking:
         if run.status != "running":
             return
         if self._stores.leases.is_leased(run):
-            process = str(run.owner).split(":")[0]
+            holder = owner_of(str(run.owner)).label
             watch = f"watch it with: planwright events {run.thread_id}"
-            raise RunError(f"run {run.run_id} is being worked on by process {process}", watch)
+            raise RunError(f"run {run.run_id} is being worked on by {holder}", watch)
         raise not_over(run.run_id, run.thread_id)
 
     def _new_run(self, moment: _Moment, thread_id: str, context: RunContext) -> Run:

@@ -30,12 +30,13 @@ def caller_in(configurable: Mapping[str, Any]) -> Caller | None:
     return Caller(user["identity"], user["tenant"], frozenset(user["rights"])) if user else None
 
 
-def rights_for(action: str, value: Request) -> tuple[Right, ...]:
+def rights_for(action: str, value: Request, resource: str = "threads") -> tuple[Right, ...]:
     """List the rights of which a caller needs one; none for what everybody who is known may do."""
     if action in ("read", "search", "list_namespaces", "get"):
         return ()
     if action != "create_run":
-        return ("request", "approve", "operate") if action == "create" else ("request", "operate")
+        answers = action == "create" and resource == "threads"  # whoever answers on a thread may have made it
+        return ("request", "approve", "operate") if answers else ("request", "operate")
     sent = value.get("kwargs") or {}
     command = sent.get("command") or {}
     if command.get("resume") is not None:
@@ -85,7 +86,7 @@ def build_auth(credentials: Credentials, runs: Runs) -> Auth:
 
 def _check_right(ctx: Auth.types.AuthContext, value: Request) -> None:
     """Refuse a caller without the right that an action takes."""
-    needed, rights = rights_for(ctx.action, value), ctx.user["rights"]
+    needed, rights = rights_for(ctx.action, value, ctx.resource), ctx.user["rights"]
     if needed and not {*needed} & {*rights}:
         detail = f"this is for people who may {' or '.join(needed)}; you may {', '.join(rights)}"
         raise Auth.exceptions.HTTPException(status_code=403, detail=detail)

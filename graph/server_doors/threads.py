@@ -63,24 +63,25 @@ class ThreadsOfStore:
         """Serve one connection of ASGI."""
         caller = caller_of(scope, self._credentials) if scope["type"] == "http" else None
         if caller is not None and caller.may("request", "approve", "operate"):
-            for thread in await self._unknown(scope["path"], caller.tenant):
-                if await self._create(scope, thread):
+            threads = await self._threads(scope["path"], caller.tenant)
+            for thread in threads:
+                if thread.thread_id not in self._known and await self._create(scope, thread):
                     self._known.add(thread.thread_id)
+            if scope["path"] in LISTS and self._known.issuperset(thread.thread_id for thread in threads):
+                newest = max((thread.row for thread in threads), default=0)
+                self._newest_row[caller.tenant] = max(newest, self._newest_row.get(caller.tenant, 0))
         await self._app(scope, receive, send)
 
-    async def _unknown(self, path: str, tenant: str) -> list[KnownThread]:
-        """List the threads of a tenant that a path is about and that the server was not told of."""
+    async def _threads(self, path: str, tenant: str) -> list[KnownThread]:
+        """List the threads of a tenant that a path is about, without those that all are known for sure."""
         if path in LISTS:
             after = self._newest_row.get(tenant, 0)
-            threads = await self._stores.database.read(lambda c: threads_of(c, tenant, after=after))
-            self._newest_row[tenant] = max((thread.row for thread in threads), default=after)
-        else:
-            named = NAMED.match(path)
-            if named is None or named[1] in self._known or not is_uuid(named[1]):
-                return []
-            thread_id = named[1]
-            threads = await self._stores.database.read(lambda c: threads_of(c, tenant, thread_id=thread_id))
-        return [thread for thread in threads if thread.thread_id not in self._known]
+            return await self._stores.database.read(lambda c: threads_of(c, tenant, after=after))
+        named = NAMED.match(path)
+        if named is None or named[1] in self._known or not is_uuid(named[1]):
+            return []
+        thread_id = named[1]
+        return await self._stores.database.read(lambda c: threads_of(c, tenant, thread_id=thread_id))
 
     async def _create(self, scope: Scope, thread: KnownThread) -> bool:
         """Create a thread at the server, where it is not there; says whether the server took it."""

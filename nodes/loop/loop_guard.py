@@ -124,8 +124,6 @@ def _repeats(call: str, times: int, settings: LoopGuardSettings) -> list[Trip]:
 
 
 def _alternates(calls: Sequence[str]) -> bool:
-    """Say whether some calls end in A B A B."""
-    if len(calls) < 4:
-        return False
-    a, b, c, d = calls[-4:]
-    return a == c and b == d and a != b
+    """Say whether two calls were made in turn, A B A B, and the newest is one of them."""
+    fours = zip(calls, calls[1:], calls[2:], calls[3:], strict=False)
+    return any(a == c and b == d and a != b and calls[-1] in (a, b) for a, b, c, d in fours)

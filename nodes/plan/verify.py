@@ -68,7 +68,8 @@ def verify(
         )
         findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
         findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
-        outcome = outcome_of(findings, attempts, settings, all_spent=spent.calls == rules.calls)
+        all_spent = rules.calls is not None and spent.calls >= rules.calls
+        outcome = outcome_of(findings, attempts, settings, all_spent=all_spent)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy}
         if outcome != "ok":
             dumped = [finding.model_dump(mode="json") for finding in findings]

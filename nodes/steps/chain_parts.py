@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from planwright.approvals.call_gate import CallGates, approval, shows_chain
 from planwright.approvals.card import marked
 from planwright.approvals.gate import tell_decision
-from planwright.capabilities.chains.compose import complete, is_known
-from planwright.capabilities.contract import Capability
+from planwright.capabilities.chains.compose import is_known
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
@@ -116,7 +116,7 @@ class _Run:
             return result if result.code == CANCELLED else await self._settle(result)
         capability = registry[part.step.capability or ""]
         try:
-            args = complete(capability, resolve_params(part.step.params, scope))
+            args = check_arguments(capability, resolve_params(part.step.params, scope))
             gate_id = await self._gate(capability, part, args, plan_hash, known)
         except CapabilityError as error:
             return await self._settle(failed(part, error))

@@ -8,18 +8,18 @@ from __future__ import annotations
 import asyncio
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from planwright.approvals.call_gate import CallGates, approval
 from planwright.approvals.card import step_card
 from planwright.capabilities.chains.run_chains import called_capability
-from planwright.capabilities.contract import Capability, check_arguments, error_summary
+from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision, Gate
-from planwright.domain.errors import CapabilityError, CapabilityRejected
+from planwright.domain.errors import CapabilityError
 from planwright.domain.step_ends import failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
@@ -93,12 +93,7 @@ async def checked_call(
     capability = called_capability(
         runner.gateway.registry, checked.step.capability or "", checked, invocation.profile
     )
-    try:
-        args = check_arguments(capability, params)
-    except ValidationError as error:
-        raise CapabilityRejected(
-            f"{capability.name} was given bad arguments: {error_summary(error)}"
-        ) from error
+    args = check_arguments(capability, params)
     refuse_secrets(capability, args, runner.gateway.call_context.redactor)
     if capability.preflight:
         await asyncio.to_thread(capability.check, args, runner.gateway.call_context)

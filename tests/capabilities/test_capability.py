@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel
 
+from planwright.capabilities.arguments import misfits
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, Guide, check_arguments, error_summary
+from planwright.capabilities.contract import Capability, Guide, check_arguments
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.risk import Effect, Mode, Risk
@@ -63,10 +64,29 @@ def test_arguments_are_completed_with_their_defaults() -> None:
     ids=["missing", "missing inside", "wrong type", "unknown", "the context"],
 )
 def test_wrong_arguments_are_explained_on_one_line(params: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValidationError) as refused:
+    with pytest.raises(CapabilityRejected) as refused:
         check_arguments(send, params)
-    assert error_summary(refused.value).startswith(said)
-    assert "\n" not in error_summary(refused.value)
+    assert refused.value.cause.startswith(f"parcel.send was given bad arguments: {said}")
+    assert "\n" not in refused.value.cause
+
+
+def known_city(city: str) -> str:
+    """Look a city up, as its author did, with nothing said of one that is not there."""
+    return {"Delft": "NL"}[city] and city
+
+
+@capability("parcel.post", mode="network")
+def post(city: Annotated[str, AfterValidator(known_city)]) -> str:
+    """Post a parcel."""
+    return city
+
+
+def test_a_check_of_the_author_that_breaks_refuses_the_call() -> None:
+    assert check_arguments(post, {"city": "Delft"}) == {"city": "Delft"}
+    with pytest.raises(CapabilityRejected, match=r"arguments of parcel\.post broke: KeyError"):
+        check_arguments(post, {"city": "Ghent"})
+    assert "broke: KeyError" in next(misfits(post, {"city": "Ghent"}))
+    assert not [*misfits(post, {"city": "{{steps.s1.output.city}}"})]  # what it will be is not known yet
 
 
 @pytest.mark.parametrize(

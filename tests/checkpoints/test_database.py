@@ -387,3 +387,26 @@ def test_a_store_is_opened_while_another_process_writes(tmp_path: Path) -> None:
     database = Database(tmp_path / "notes.db", TABLE, busy_timeout_s=0)
     with locked_by_another_process(database.path):
         database.engine.open().close()
+
+
+async def test_a_read_that_fails_fails_alone(tmp_path: Path) -> None:
+    """Reads that wait together are one transaction; on a server a failed statement would end it for all."""
+    database = Database(tmp_path / "notes.db", TABLE)
+    await database.run("insert", insert("one"))
+
+    def count(connection: sqlite3.Connection) -> int:
+        return int(connection.execute("SELECT count(*) FROM notes").fetchone()[0])
+
+    def breaks(connection: sqlite3.Connection) -> int:
+        return int(connection.execute("SELECT count(*) FROM nothing").fetchone()[0])
+
+    reads = [database.read(job) for job in (count, breaks, count, breaks, count)]
+    answers = await asyncio.gather(*reads, return_exceptions=True)
+    database.close()
+    assert [answer for answer in answers if not isinstance(answer, BaseException)] == [1, 1, 1]
+    assert sum(isinstance(answer, StoreFailed) for answer in answers) == 2
+
+
+def test_the_path_of_a_file_says_nothing_of_what_is_wrong_with_it() -> None:
+    error = PermissionError(13, "Permission denied", "/home/ann/blocked/store.db")
+    assert store_error(Path("/home/ann/blocked/store.db"), error).cause.startswith("cannot write to")

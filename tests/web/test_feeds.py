@@ -29,7 +29,7 @@ async def test_many_viewers_share_one_reader_and_a_late_one_hears_all() -> None:
     assert json.loads(await anext(viewers[0])) == {"count": "2"}
     for viewer in (*viewers, late):
         await viewer.aclose()
-    assert not feed.watched
+    assert feed.over
 
 
 async def test_a_viewer_that_does_not_keep_up_is_let_go() -> None:
@@ -41,9 +41,9 @@ async def test_a_viewer_that_does_not_keep_up_is_let_go() -> None:
     assert json.loads(await waiting) == {"n": "0"}
     for number in range(1, MOST_UNREAD + 1):
         feed._tell({"n": str(number)})
-    assert feed.watched
+    assert not feed.over
     feed._tell({"n": "one too many"})
-    assert not feed.watched
+    assert feed.over
     assert [text async for text in slow] == []
 
 

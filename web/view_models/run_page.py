@@ -17,7 +17,6 @@ from planwright.web.view_models.run_state import RunState
 from planwright.web.view_models.values import ValueRow, value_rows
 
 WORDS: dict[State, str] = {"pending": "not begun", "running": "running", "waiting": "waits for a person"}
-BUSY = ("running", "waiting", "paused")
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def search(
     call: CallContext,
     query: Annotated[str, Field(description="words the message must hold")] = "",
     sender: Annotated[str, Field(description="name or address of the sender")] = "",
-    limit: int = 10,
+    limit: Annotated[int, Field(ge=1, le=100)] = 10,
 ) -> Mails:
     """Search the user's mailbox by words and sender."""
     scored, unreadable = [], []

@@ -74,7 +74,8 @@ class _Words(HTMLParser):
             self.parts.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("style", "script", "head")
+        if self._hidden and tag in ("style", "script", "head"):  # a stray end tag hides nothing
+            self._hidden -= 1
 
     def handle_data(self, data: str) -> None:
         if not self._hidden:

@@ -47,3 +47,9 @@ def test_another_name_is_another_person(name: str) -> None:
 def test_names_that_differ_in_a_vowel_sign_are_two() -> None:
     first, second = (KIM.model_copy(update={"by": name}) for name in ("कि", "कु"))
     check_approvals("gate_1", [first, second], (), 2)
+
+
+@pytest.mark.parametrize("name", ["", "cli", "CLI", "cli ", "\u200b", "c\u200bli"])
+def test_the_name_of_a_door_is_no_person(name: str) -> None:
+    with pytest.raises(GateError, match="does not say whose it is"):
+        check_person("gate_1", [KIM], name, "cli", 2)

@@ -49,6 +49,9 @@ def test_calls_that_left_the_window_are_forgotten() -> None:
         ([A, B, B, A], False),
         ([A, B, A, C], False),
         ([A, A, A, A], False),
+        ([A, B, A, B, B], True),
+        ([A, B, A, B, C], False),
+        ([A, B, A, B, B, B, B], False),
     ],
 )
 def test_two_calls_in_turn_warn(calls: list[str], trips: bool) -> None:

@@ -95,6 +95,7 @@ async def test_effects_show_what_was_done_with_what_and_on_whose_word(make_stage
     assert "No effect is like that" in (await ada.get("/effects?text=elephants")).text
     assert "Cables" in (await ada.get("/effects?text=cables&status=done")).text
     assert "Cables" not in (await ada.get("/effects?status=in_doubt")).text
+    assert "No effect is like that" in (await ada.get("/effects?text=%25")).text  # a sign is no pattern
 
 
 async def test_effects_in_doubt_are_decided_one_by_one_at_their_gate(make_stage: MakeStage) -> None:
