@@ -116,9 +116,8 @@ class Arrivals:
                 raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
             check_same_options(arrival.context, run)
             return await self._in_time(run), False
-        gates = await self._stores.gates.of_thread(thread_id)
         if run is not None and not run.ended:
-            raise unfinished(run, gates)
+            raise unfinished(run, await self._stores.gates.of_thread(thread_id))
         return self.new_run(entry, thread_id, arrival.context), True
 
     async def _in_time(self, run: Run) -> Run:

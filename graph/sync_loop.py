@@ -76,7 +76,7 @@ class BackgroundLoop:
     def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
         """Iterate an async iterator from a thread without a loop; the caller's contextvars go along.
 
-        Closing the iterator early cancels the work behind it and waits until it has ended.
+        Closing the iterator early cancels the work behind it and waits until it has ended, 30 seconds at most.
         """
         items: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
@@ -106,7 +106,8 @@ class BackgroundLoop:
         async def once() -> AsyncIterator[T]:
             yield await make()
 
-        return next(iter([*self.iterate(once)]))
+        (result,) = self.iterate(once)
+        return result
 
     def close(self) -> None:
         """End the loop and its threads. A function that still runs in one of them is not waited for."""

@@ -34,11 +34,13 @@ from planwright.domain.results import StepResult
 
 # An intent counts once its run has ended, or its step, because another process may still be sending it.
 # A chain is gone with its run: whether one was made matters to nobody.
-_OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
-    WHERE (e.status = 'in_doubt' OR (e.status = 'intent' AND (r.ended_at IS NOT NULL OR EXISTS (
+DOUBTFUL = f"""(e.status = 'in_doubt' OR (e.status = 'intent' AND (r.ended_at IS NOT NULL OR EXISTS (
         SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid
         AND json_extract(s.result, '$.code') = 'in_doubt'))))
-    AND e.capability != '{CREATE_CHAIN}' AND {{where}} ORDER BY e.rowid"""
+    AND e.capability != '{CREATE_CHAIN}'"""
+"""Says of an effect `e` of a run `r` that it is in doubt, in SQL."""
+_OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
+    WHERE {DOUBTFUL} AND {{where}} ORDER BY e.rowid"""
 _LEFT = """SELECT shown FROM gates
     WHERE run_id = ? AND kind = 'escalation' AND status IN ('rejected', 'expired')"""
 _ENDED = "the run ended before anything was heard of it"

@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.doubts import DOUBTFUL
 from planwright.checkpoints.history.rows import Row
 
-_DOUBTFUL = """(e.status = 'in_doubt' OR (e.status = 'intent' AND r.ended_at IS NOT NULL))
-    AND e.capability != 'chain.create'"""
 _WHERE = f"""e.tenant = :tenant
-    AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {_DOUBTFUL}))
+    AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {DOUBTFUL}))
     AND (:text = '' OR instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
     OR substr(e.key, 1, length(:text)) = :text)"""
 _FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
 _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, e.status, e.result, e.error,
     e.intended_at, e.ended_at, r.status AS run_status, r.ended_at AS run_ended,
-    ({_DOUBTFUL}) AS doubtful,
+    ({DOUBTFUL}) AS doubtful,
     (SELECT g.decided_by || ' via ' || coalesce(g.channel, '') FROM gates g WHERE g.run_id = e.run_id
      AND g.status = 'approved' AND (g.step_uid = e.step_uid OR g.kind = 'plan')
      ORDER BY g.kind = 'plan', g.rowid DESC LIMIT 1) AS approved_by,
@@ -27,7 +26,7 @@ _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, 
      ORDER BY c.rowid DESC LIMIT 1) AS undone_by
     {_FROM} WHERE {_WHERE} ORDER BY e.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = f"SELECT count(*) {_FROM} WHERE {_WHERE}"
-_IN_DOUBT = f"SELECT count(*) {_FROM} WHERE e.tenant = ? AND {_DOUBTFUL}"
+_IN_DOUBT = f"SELECT count(*) {_FROM} WHERE e.tenant = ? AND {DOUBTFUL}"
 
 
 @dataclass(frozen=True)

@@ -40,11 +40,6 @@ def _line(event: RunEvent, *, verbose: bool, models: bool) -> RenderableType | N
             return label("agent", data["agent"])
         case "planning_decision":
             return label("planning", _planning(data))
-        case "llm_call" if verbose and data.get("cached_tokens"):
-            share = data["cached_tokens"] / max(data["input_tokens"], 1)
-            return label(
-                "model", f"{data['role']}: {data['input_tokens']:,} tokens sent, {share:.0%} from a cache"
-            )
         case "plan_verified":
             return _verified(data, verbose, models)
         case "plan_repaired":
