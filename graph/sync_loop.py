@@ -76,7 +76,7 @@ class BackgroundLoop:
     def iterate(self, make: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
         """Iterate an async iterator from a thread without a loop; the caller's contextvars go along.
 
-        Closing the iterator early cancels the work behind it and waits until it has ended, 30 seconds at most.
+        Closing the iterator early cancels the work behind it and waits for its end, 30 s at most.
         """
         items: queue.SimpleQueue[Any] = queue.SimpleQueue()
 

@@ -31,14 +31,18 @@ class Feed:
         self._parts: Parts = {}
         self._viewers: set[asyncio.Queue[str | None]] = set()
         self._task: asyncio.Task[None] | None = None
-        self.over = False
+        self._followed = False
+
+    @property
+    def over(self) -> bool:
         """Whether everybody who looked has left; false as long as nobody has looked yet."""
+        return self._followed and not self._viewers
 
     async def follow(self) -> AsyncGenerator[str, None]:
         """Yield what changes, as JSON of parts by name; it ends for a viewer that does not keep up."""
         queue: asyncio.Queue[str | None] = asyncio.Queue(MOST_UNREAD)
         self._viewers.add(queue)
-        self.over = False
+        self._followed = True
         if self._parts:
             queue.put_nowait(_spelled(self._parts))
         if self._task is None or self._task.done():
@@ -51,7 +55,7 @@ class Feed:
             self._viewers.discard(queue)
             if not self._viewers and self._task is not None:
                 self._task.cancel()
-                self._task, self._parts, self.over = None, {}, True
+                self._task, self._parts = None, {}
 
     async def _watch(self) -> None:
         while True:

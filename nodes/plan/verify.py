@@ -85,8 +85,7 @@ def verify(
         data |= {"findings": [], "order": order_added(card), "plan": card}
         invocation.emit("plan_verified", data, str(attempts.revision))
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or ""}
-        update |= {"findings": [], "estimate": known}
+        update = AgentUpdate(plan=plan, checked=checked, gate_id=gate or "", findings=[], estimate=known)
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
