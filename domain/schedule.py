@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Literal
 
@@ -48,6 +48,17 @@ def topological(needs: Mapping[str, Sequence[str]]) -> list[str]:
         ordered.append(name)
         sorter.done(name)
     return ordered
+
+
+def all_needs(name: str, needs: Mapping[str, Iterable[str]]) -> set[str]:
+    """List all that a step waits for, directly or not, by name; in a circle it waits for itself, too."""
+    needed: set[str] = set()
+    pending = list(needs.get(name, ()))
+    while pending:
+        if (other := pending.pop()) not in needed:
+            needed.add(other)
+            pending += needs.get(other, ())
+    return needed
 
 
 def order_edges(

@@ -7,14 +7,16 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
+from planwright.capabilities.policy.consent import DENIES
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.work_records import RecordedCall, RunWork, WorkRecords
 from planwright.critic.lane_rules import NO_WORK
 from planwright.domain.envelope import CallEnd, LaneCall, LaneEnvelope, LaneUsage, Offer
+from planwright.domain.errors import CapabilityForbidden
 from planwright.state.loop_state import LoopTask
 
 CLIP = 200
-DENIED = ("the policy denies", "forbidden:")
+DENIED = (DENIES, f"{CapabilityForbidden.code}:")
 
 
 class Envelopes:

@@ -16,7 +16,7 @@ from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
-from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.policy.consent import DENIES, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.chain import CREATE_CHAIN
@@ -134,7 +134,7 @@ class CallReader:
         capability = capability.narrowed(checked, context)
         judged = judge(capability, checked, context, self._ask_from)
         if judged.denied:
-            raise CapabilityRejected(f"the policy denies {capability.name}: {judged.ruling.why}")
+            raise CapabilityRejected(f"{DENIES} {capability.name}: {judged.ruling.why}")
         surface = Surface(capability.effect, capability.mode, capability.risk)
         if capability.name == DELEGATE:
             checked, surface = self._delegation(checked, tools)

@@ -10,6 +10,7 @@ from planwright.capabilities.registry import Registry
 from planwright.domain.plan import DecisionCheckpoint, Plan, PlanStep
 from planwright.domain.results import Finding
 from planwright.domain.risk import looser
+from planwright.domain.schedule import all_needs
 from planwright.domain.verified_step import BoundDecision
 from planwright.planning.surface import surface_of
 from planwright.presentation.nearest import nearest
@@ -48,15 +49,8 @@ def bound_decisions(
 
 def needs_in(plan: Plan) -> dict[str, frozenset[str]]:
     """Map each step to all that come before it, over any number of steps between, itself among them."""
-    by_id, needed = {step.id: step for step in plan.steps}, dict[str, frozenset[str]]()
-
-    def reach(id_: str, path: frozenset[str]) -> frozenset[str]:
-        if id_ not in needed:
-            before = [n for n in plan.dependencies(by_id[id_]) if n in by_id and n not in path]
-            needed[id_] = frozenset((id_,)).union(*(reach(n, path | {id_}) for n in before))
-        return needed[id_]
-
-    return {id_: reach(id_, frozenset((id_,))) for id_ in by_id}
+    needs = {step.id: plan.dependencies(step) for step in plan.steps}
+    return {id_: frozenset((id_, *all_needs(id_, needs))) for id_ in needs}
 
 
 def _sources(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
 
 from planwright.capabilities.arguments import misfits
 from planwright.capabilities.call_context import CallContext
@@ -14,6 +13,7 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Plan
 from planwright.domain.results import Finding
+from planwright.domain.schedule import all_needs
 
 
 def with_planned_chains(
@@ -46,25 +46,11 @@ def _flawed(step_id: str, error: CapabilityRejected) -> Finding:
 
 def _unordered(plan: Plan, makers: Mapping[str, str]) -> Iterator[Finding]:
     """Find steps that use a chain and could begin before it is made."""
-    before = _ancestors(plan) if makers else {}
+    needs = {step.id: plan.dependencies(step) for step in plan.steps}
     for step in plan.steps:
         for name in (step.capability, *step.tool_hints):
             maker = makers.get(name or "")
-            if maker and maker not in before.get(step.id, ()):
+            if maker and maker not in all_needs(step.id, needs):
                 message = f"{name} is made by {maker}, which it does not wait for"
                 fix = f"let it depend on {maker}"
                 yield Finding(code="missing_input", step_id=step.id, message=message, fix=fix)
-
-
-def _ancestors(plan: Plan) -> dict[str, set[str]]:
-    """Map each step to all that it waits for, directly or not; nothing for a plan that goes round."""
-    needs = {step.id: plan.dependencies(step) for step in plan.steps}
-    before: dict[str, set[str]] = {}
-    try:
-        order = list(TopologicalSorter(needs).static_order())
-    except CycleError:
-        return {}
-    for id_ in order:
-        direct = needs.get(id_, ())
-        before[id_] = {*direct, *(further for name in direct for further in before.get(name, ()))}
-    return before

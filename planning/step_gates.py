@@ -11,6 +11,7 @@ from planwright.capabilities.registry import Registry
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import Finding
 from planwright.domain.risk import Effect
+from planwright.domain.schedule import all_needs
 from planwright.domain.verified_step import StepGate, VerifiedStep
 
 NOT_BOUND = "not bound: there is no decision catalog"
@@ -22,7 +23,7 @@ def decisions_before(plan: Plan, needs: Mapping[str, Sequence[str]]) -> dict[str
         id_: tuple(
             checkpoint.decision_id
             for checkpoint in plan.decision_checkpoints
-            if checkpoint.after_step in _all_needs(id_, needs)
+            if checkpoint.after_step in all_needs(id_, needs)
         )
         for id_ in needs
     }
@@ -79,13 +80,3 @@ def _guarded(entry: VerifiedStep, registry: Registry) -> set[str]:
     if entry.step.capability:
         return {entry.step.capability}
     return {name for name in entry.step.tool_hints if (tool := registry.get(name)) and tool.effect != "pure"}
-
-
-def _all_needs(id_: str, needs: Mapping[str, Sequence[str]]) -> set[str]:
-    needed: set[str] = set()
-    pending = list(needs[id_])
-    while pending:
-        if (step_id := pending.pop()) not in needed:
-            needed.add(step_id)
-            pending += needs[step_id]
-    return needed

@@ -22,7 +22,7 @@ from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
-from planwright.capabilities.policy.consent import Judgement, judge
+from planwright.capabilities.policy.consent import DENIES, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.consent.approvers import check_approvals
@@ -189,7 +189,7 @@ class Gateway:
         )
         judged = judge(capability, args, context, ask_from)
         if judged.denied:
-            raise CapabilityForbidden(f"the policy denies {capability.name}: {judged.ruling.why}")
+            raise CapabilityForbidden(f"{DENIES} {capability.name}: {judged.ruling.why}")
         return judged
 
     async def _permit(

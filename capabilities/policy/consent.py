@@ -27,6 +27,8 @@ from planwright.domain.risk import Risk, at_least
 TAINTED_FROM: Risk = "Low"
 TELLING = 3  # letters: that a 1 stands somewhere in a message says nothing
 AFTER_READING = "after reading what others wrote"
+DENIES = "the policy denies"
+"""How the refusal of a call begins that the policy denies; the envelope of a lane knows it by that."""
 
 
 @dataclass(frozen=True)
