@@ -30,7 +30,8 @@ class Pruning:
         """Begin, where a day has gone by since it last began, or it never has; nobody waits for it."""
         now = self._clock()
         at_work = self._task is not None and not self._task.done()
-        if at_work or not self._storage.keeps_for_days or (self._due and now < self._due):
+        waits = self._due is not None and now < self._due <= now + EVERY  # else the clock was turned back
+        if at_work or waits or not self._storage.keeps_for_days:
             return
         self._due = now + EVERY
         self._task = asyncio.create_task(self._prune(now), name="prune")

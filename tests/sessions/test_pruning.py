@@ -58,6 +58,22 @@ async def test_a_worker_prunes_at_its_first_look_and_again_after_a_day(scene: Sc
         assert kept(scene, "later") > 1
         calendar.now += timedelta(hours=2)
         await eventually(lambda: kept(scene, "later") == 1)
+        assert kept(scene, "third") > 1
+
+
+async def test_a_clock_that_was_ahead_for_one_look_stops_no_pruning(scene: Scene, at_work: AtWork) -> None:
+    calendar = Calendar()
+    agent = opened(scene, calendar, keep_days=2)
+    await ended(scene, agent, at_work, "old")
+    calendar.now += timedelta(days=365)
+    async with at_work(agent):
+        await eventually(lambda: kept(scene, "old") == 1)
+        calendar.now -= timedelta(days=365)
+        await agent.aenqueue("Read", thread_id="later")
+        await eventually(lambda: scene.rows("SELECT 1 AS n FROM runs WHERE ended_at IS NULL") == [])
+        assert kept(scene, "later") > 1
+        calendar.now += timedelta(days=3)
+        await eventually(lambda: kept(scene, "later") == 1)
     assert kept(scene, "third") > 1
     assert (await agent.aget_state({"configurable": {"thread_id": "old"}})).values["answer"] == "read it"
 
