@@ -130,9 +130,11 @@ def compiled_context(
 ) -> dict[str, object]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
+    newest = {entry.uid for entry in state.get("checked", ())}
+    results = sorted(state.get("results", {}).values(), key=lambda result: result.uid in newest)
     done = {
         result.step_id: {"capability": result.capability, "status": result.status}
-        for result in state.get("results", {}).values()
+        for result in results  # of steps with the same id that of the newest plan counts
         if result.status == "completed"
     }
     return {

@@ -135,8 +135,12 @@ def _attempts(state: AgentState) -> Attempts:
 async def known_values(
     checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], request: str, stores: Stores
 ) -> dict[str, dict[str, JsonValue]]:
-    """Resolve the arguments of steps whose references lead to results that are there, by step id."""
-    done = [result for result in results.values() if result.status == "completed"]
+    """Resolve the arguments of steps whose references lead to results that are there, by step id.
+
+    The run may have results of other steps under the same ids, which an earlier plan had: they are not theirs.
+    """
+    kept = [results[entry.uid] for entry in checked if entry.uid in results]
+    done = [result for result in kept if result.status == "completed"]
     outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
     scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
     values: dict[str, dict[str, JsonValue]] = {}
