@@ -57,7 +57,6 @@ NAME_VERBS: dict[str, tuple[str, ...]] = {
     "create": ("create", "add", "open"),
     "save": ("write", "save"),
     "send": ("post", "send"),
-    "remember": ("write",),
     "recall": ("search",),
 }
 

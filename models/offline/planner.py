@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from planwright.models.offline import looking, making
+from planwright.models.offline import looking, making, slots
 from planwright.models.offline.arranging import arrange
-from planwright.models.offline.clauses import Clause, clause, quoted, reverses, split, strip
+from planwright.models.offline.clauses import QUOTED, Clause, clause, quoted, reverses, split, strip
 from planwright.models.offline.coverage import unbound
 from planwright.models.offline.draft import CannotPlan, Draft, NeedsAnswer
 from planwright.models.offline.lexicon import KNOWN, NAME_VERBS, SELECTS, UNSUPPORTED, VAGUE
@@ -45,6 +45,8 @@ _LOOK_IT_UP = re.compile(
     r"^(?:look|find|check|search)\s+(?:it|that)\s+(?:up\s+)?in\s+(?:my|the)\s+(\w+)", re.IGNORECASE
 )
 
+_MAKING = ("create", "send")
+_THING = r"\S+\s+(?:(?:me|us|an?|the|one|new|another)\s+)*{verb}s?\b"
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _LINKS = frozenset("to for with and in into onto on at by from as the a an my our of is are".split())
 
@@ -164,17 +166,23 @@ def _add(draft: Draft, part: Clause) -> None:
 
 
 def _add_declared(draft: Draft, part: Clause) -> bool:
-    """Match a clause to a capability the user has declared, by its verb and its domain or tags."""
-    words = set(re.findall(r"[a-z0-9]+", part.text.lower()))
+    """Match a clause to a capability the user has declared, by its verb and its domain or tags.
+
+    Quotations and names of files say nothing of it. A clause whose own verb is another one that is known here
+    is about it only where it makes or sends such a thing: `create a refund`.
+    """
+    bare = slots.FILE.sub(" ", QUOTED.sub(" ", part.text)).lower()
+    words = set(re.findall(r"[a-z0-9]+", bare))
     stems = words | {word.removesuffix("s") for word in words}
     for name, declared in draft.capabilities.items():
         if name in KNOWN or "." not in name:
             continue
         domain, verb = name.rpartition(".")[0], name.rpartition(".")[2]
-        verbs = {verb, verb.replace("_", " "), *NAME_VERBS.get(part.action or "", ())}
-        verb_fits = part.verb in verbs or verb in stems or verb in NAME_VERBS.get(part.action or "", ())
         nouns = {*domain.split("."), domain.removesuffix("s"), *declared.get("tags", ())}
-        if verb_fits and (nouns & stems or verb in stems):
+        own = part.verb in (verb, verb.replace("_", " "))
+        alike = verb in NAME_VERBS.get(part.action or "", ()) and bool(nouns & stems)
+        made = part.action in _MAKING and bool(re.match(_THING.format(verb=re.escape(verb)), bare))
+        if own or alike or made or (part.action is None and verb in stems):
             draft.set_topic(draft.add(name, part.text, **_bind(declared, part.text)), "", name)
             return True
     return False

@@ -137,7 +137,7 @@ async def known_values(
 ) -> dict[str, dict[str, JsonValue]]:
     """Resolve the arguments of steps whose references lead to results that are there, by step id.
 
-    The run may have results of other steps under the same ids, which an earlier plan had: they are not theirs.
+    The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
     """
     kept = [results[entry.uid] for entry in checked if entry.uid in results]
     done = [result for result in kept if result.status == "completed"]

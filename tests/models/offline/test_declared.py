@@ -61,3 +61,27 @@ def test_numbers_that_could_be_either_are_asked_for() -> None:
 def test_the_only_number_goes_to_the_only_argument_of_its_kind() -> None:
     stock = card("orders.place", item="string", count="integer")
     assert bound('Place an order for 3 "bolts"', stock) == {"item": "bolts", "count": 3}
+
+
+NOTE = card("orders.note", text="string")
+REFUND = card("payments.refund", order="string")
+
+
+@pytest.mark.parametrize(
+    ("task", "capability", "wanted"),
+    [
+        ("Remember that the note is on the fridge", NOTE, "memory.write"),
+        ("Save hello to note.txt", NOTE, "files.write"),
+        ('Write "hello" to note.txt', NOTE, "files.write"),
+        ('Post "see the note" to the team channel', NOTE, "channel.post"),
+        ('Write "hello" to refund.md', REFUND, "files.write"),
+        ('Write "refund everything" to a.md', REFUND, "files.write"),
+        ('Refund order "A-7"', REFUND, "payments.refund"),
+        ('Create a refund for order "A-7"', REFUND, "payments.refund"),
+    ],
+)
+def test_a_capability_of_ones_own_is_called_where_a_request_asks_for_it_and_nowhere_else(
+    capabilities: list[dict[str, Any]], task: str, capability: dict[str, Any], wanted: str
+) -> None:
+    plan = compose(task, [*capabilities, capability])
+    assert [step["capability"] for step in plan["steps"][:-1]] == [wanted]
