@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.answers import Bound, bind, gate_meant, read_decision
 from planwright.approvals.review import Review
+from planwright.approvals.shown_gates import ShownGates
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.runs import Run
@@ -43,6 +44,7 @@ class Answering:
         self._stores = stores
         self._review = review
         self._clock = clock
+        self.shown = ShownGates()
 
     async def resume(
         self, answer: object, run: Run, snapshot: StateSnapshot, channel: str
@@ -53,6 +55,8 @@ class Answering:
         if not gates:
             raise await nothing_open(run, interrupts.values(), self._stores.gates)
         bound = bind(answer, gates, interrupts, channel)
+        if not _names_gates(answer, {*interrupts, *interrupts.values()}):
+            self.shown.check(run.thread_id, bound)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self._stores.gates.decide_all(decisions, self._clock())
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
@@ -97,6 +101,11 @@ class Answering:
             return item.decision
         plan = await self.preview(item.gate, item.edit, snapshot)
         return item.decision.model_copy(update={"plan": plan})
+
+
+def _names_gates(answer: object, ids: Collection[str]) -> bool:
+    """Say whether an answer names what it is for, by the id of a gate or an interrupt."""
+    return gate_meant(answer) is not None or (isinstance(answer, Mapping) and bool(answer.keys() & set(ids)))
 
 
 def _model_of(snapshot: StateSnapshot) -> ModelRoute | None:

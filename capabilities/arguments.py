@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue, ValidationError
 
-from planwright.capabilities.contract import Capability
+from planwright.capabilities.contract import Capability, check_arguments
+from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
 
 
 def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bool = False) -> Iterator[str]:
     """Name every argument that cannot be right, and why; `literal` ones refer to nothing."""
+    known = literal or not has_reference(params)
     try:
         capability.args.model_validate(params)
+        if known:
+            check_arguments(capability, params)
+    except CapabilityRejected as error:
+        yield error.cause
     except ValidationError as error:
         for entry in error.errors():
             value = _at(params, entry["loc"])
@@ -22,7 +28,7 @@ def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bo
             name = ".".join(map(str, entry["loc"])) or "params"
             yield f"{capability.name}: {name}: {entry['msg'].lower()}"
     except Exception as error:  # noqa: BLE001 - a validator may be a user's own, which expects no reference
-        if literal or not has_reference(params):
+        if known:
             yield f"{capability.name}: params: their check broke: {type(error).__name__}: {error}"
 
 

@@ -230,7 +230,20 @@ class Capability:
 
 
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Validate complete arguments and fill in defaults. Raises CapabilityRejected."""
+    """Validate complete arguments and fill in defaults: these are judged, shown, recorded and sent.
+
+    Raises CapabilityRejected, also where checking them once more, as a call does, makes others of them.
+    """
+    checked = _checked(capability, params)
+    again = _checked(capability, checked)
+    if again != checked:
+        changed = ", ".join(name for name in checked if again.get(name) != checked[name])
+        cause = f"each check of the arguments of {capability.name} changes {changed}"
+        raise CapabilityRejected(cause, "let the check return what it is given; change that in the function")
+    return checked
+
+
+def _checked(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
         return dumped

@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.capabilities.signature import check_fields
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
@@ -26,11 +27,7 @@ def from_tool(tool: BaseTool) -> Capability:
 
     Raises SetupError for a tool without a schema, or whose declaration is not one of ours.
     """
-    args: object = tool.args_schema
-    if isinstance(args, dict):
-        args = arguments_by(tool.name, args)
-    if not (isinstance(args, type) and issubclass(args, BaseModel)):
-        raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
+    args = _arguments(tool)
     metadata = tool.metadata or {}
     hints = read_hints(metadata)
     declared = metadata.get("mode", hints.mode)
@@ -38,13 +35,16 @@ def from_tool(tool: BaseTool) -> Capability:
     risk: Risk = _one_of(tool, "risk", metadata.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    async def call(**arguments: JsonValue) -> object:
+    def call(**arguments: JsonValue) -> object:
+        return tool.invoke(arguments)
+
+    async def acall(**arguments: JsonValue) -> object:
         return await tool.ainvoke(arguments)
 
     return Capability(
         name=tool.name,
         description=tool.description.split("\n\n")[0].replace("\n", " "),
-        function=call,
+        function=acall if _is_async(tool) else call,  # a thread of its own is seen where it ends late
         args=args,
         result=_RESULT,
         mode=mode,
@@ -55,6 +55,31 @@ def from_tool(tool: BaseTool) -> Capability:
         result_schema=_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
+
+
+def _arguments(tool: BaseTool) -> type[BaseModel]:
+    """Read the arguments that a model may give: none that the tool has injected by its host."""
+    args: object = tool.args_schema
+    if isinstance(args, dict):
+        return arguments_by(tool.name, args)
+    if not (isinstance(args, type) and issubclass(args, BaseModel)):
+        raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
+    shown = tool.tool_call_schema
+    if not (isinstance(shown, type) and issubclass(shown, BaseModel)):
+        raise SetupError(f"the tool {tool.name} has no schema of pydantic 2", "give it an args_schema")
+    injected = [name for name in args.model_fields if name not in shown.model_fields]
+    if needed := [name for name in injected if args.model_fields[name].is_required()]:
+        cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
+        raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
+    model = shown if injected else args
+    check_fields(tool.name, model)
+    return model
+
+
+def _is_async(tool: BaseTool) -> bool:
+    if hasattr(tool, "coroutine"):
+        return tool.coroutine is not None
+    return type(tool)._arun is not BaseTool._arun
 
 
 def _one_of(tool: BaseTool, field: str, value: object, choices: Sequence[ChoiceT]) -> ChoiceT:

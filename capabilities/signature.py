@@ -55,12 +55,35 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
         raise SetupError(f"capability {name} does not say what it returns", "add a return type")
     try:
         model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
-        model.model_json_schema()
+        check_fields(name, model)
         result: TypeAdapter[object] = TypeAdapter(hints["return"])
         result.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
     return model, result, context
+
+
+def check_fields(name: str, model: type[BaseModel]) -> None:
+    """Raise SetupError for arguments that could not be the same when they are shown, recorded and sent."""
+    for field, info in model.model_fields.items():
+        if {info.alias, info.validation_alias} - {None, field}:
+            raise SetupError(f"capability {name}: `{field}` has an alias", "name it as it is to be called")
+        factory = info.default_factory
+        if factory is not None and info.get_default(call_default_factory=True, validated_data={}) != (
+            info.get_default(call_default_factory=True, validated_data={})
+        ):
+            cause = f"capability {name}: the default of `{field}` is another one each time"
+            raise SetupError(cause, "let it be None, and choose the value in the function")
+    if _holds_secret(model.model_json_schema()):
+        cause = f"capability {name}: an argument is a secret, and arguments are shown and written down"
+        raise SetupError(cause, "read the secret in the function, and list its variable under secrets.env")
+
+
+def _holds_secret(schema: object) -> bool:
+    if isinstance(schema, dict):
+        secret = schema.get("writeOnly") is True and schema.get("format") == "password"
+        return secret or any(map(_holds_secret, schema.values()))
+    return isinstance(schema, list) and any(map(_holds_secret, schema))
 
 
 def check_lookup(

@@ -52,8 +52,9 @@ async def by_record(
     if known is None or result.code == EffectInDoubt.code:
         return result
     if known.status == "failed":
-        unanswered = known.code == CapabilityUnavailable.code
-        return bare_result(checked, "failed", code=known.code, error=known.error) if unanswered else result
+        if known.code != CapabilityUnavailable.code or result.status == "failed":
+            return result
+        return bare_result(checked, "failed", code=known.code, error=known.error)
     if known.status == "done":
         return await completed(checked, known.result, {}, blobs, limit)
     return bare_result(checked, "failed", code=EffectInDoubt.code, error=f"{result.error}: maybe it happened")

@@ -19,6 +19,8 @@ from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
+from planwright.approvals.decide import gate_of
+from planwright.capabilities.gateway.seen_threads import see_threads
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LOOK_KEY
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
@@ -98,6 +100,7 @@ class Agent(RunActions):
         control: RunControl | None = None,
         **kwargs: Any,
     ) -> AsyncGenerator[object, None]:
+        see_threads(asyncio.get_running_loop())
         config = surrounded(merge_configs(self.config, config))
         thread = thread_of(config)
         async with self.door.telling_faults(input, thread):
@@ -119,7 +122,7 @@ class Agent(RunActions):
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                newest, snapshot = await self.stores.runs.latest(thread), await self.aget_state(merged)
+                newest, snapshot = await self.stores.runs.latest(thread), await self._state(merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 token, snapshot = await self._token_and_state(thread, merged)
@@ -156,7 +159,24 @@ class Agent(RunActions):
         """Read the fencing token of a thread's newest run, then the state: who works on it later shows."""
         run = await self.stores.runs.latest(thread_id)
         looking = merge_configs(config, {"configurable": {LOOK_KEY: True}})
-        return run.lease_token if run else None, await self.aget_state(looking)
+        return run.lease_token if run else None, await self._state(looking)
+
+    async def _state(self, config: RunnableConfig) -> StateSnapshot:
+        """Read the state of a thread, and show it to nobody."""
+        return await super().aget_state(config)
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """Read the state of a thread; an answer that names no gate is meant for those that it shows."""
+        return self._shown(await super().aget_state(config, subgraphs=subgraphs))
+
+    def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """Read the state of a thread from code without an event loop."""
+        return self._shown(super().get_state(config, subgraphs=subgraphs))
+
+    def _shown(self, snapshot: StateSnapshot) -> StateSnapshot:
+        if gates := [gate for one in snapshot.interrupts if (gate := gate_of(one.value))]:
+            self.door.answering.shown.show(str(snapshot.config["configurable"]["thread_id"]), gates)
+        return snapshot
 
     async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
         """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""
@@ -208,7 +228,7 @@ class Agent(RunActions):
         newest = await self._newest(config)
         if supersteps == [[StateUpdate(None, END)]]:  # so the Agent Inbox marks a thread as resolved
             await self._resolve(newest)
-            return (await self.aget_state(newest)).config
+            return (await self._state(newest)).config
         await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))
         with self.door.langsmith.around():
             return await super().abulk_update_state(newest, supersteps)
@@ -224,7 +244,7 @@ class Agent(RunActions):
         newest = without_checkpoint(merged)
         if names_checkpoint(self.config or {}):
             raise in_the_past(merged)
-        check_newest(merged, await self.aget_state(newest))
+        check_newest(merged, await self._state(newest))
         return newest
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:

@@ -11,8 +11,10 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, TypeVar
+
+from planwright.capabilities.gateway.seen_threads import SeenThreads
 
 T = TypeVar("T")
 _END = object()
@@ -78,6 +80,8 @@ class BackgroundLoop:
 
         Closing the iterator early cancels the work behind it and waits for its end, 30 s at most.
         """
+        if threading.current_thread() is self._thread:
+            raise RuntimeError("this would wait for itself: an async capability awaits ainvoke, or astream")
         items: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
         async def pump() -> None:
@@ -145,11 +149,19 @@ class BackgroundLoop:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                self._workers = ThreadPoolExecutor(thread_name_prefix="planwright")
+                self._workers = SeenThreads(thread_name_prefix="planwright")
                 self._loop.set_default_executor(self._workers)
-                self._thread = threading.Thread(target=self._loop.run_forever, name="planwright", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._serve, args=(self._loop,), name="planwright", daemon=True
+                )
                 self._thread.start()
             return self._loop
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run the loop until it is closed: a function that stops it, or raises Ctrl-C, stops no other run."""
+        while self._loop is loop:
+            with suppress(KeyboardInterrupt, SystemExit):
+                loop.run_forever()
 
 
 async def _cancel_all() -> None:

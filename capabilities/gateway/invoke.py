@@ -9,12 +9,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from copy import deepcopy
 from typing import ParamSpec, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, error_summary
+from planwright.capabilities.gateway.seen_threads import end_of, threads_of_call
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import (
     BrokeOff,
@@ -51,13 +53,13 @@ async def invoke(
     to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
     even a lookup can tell yet: then `left_running` gets its end.
     """
-    keywords: dict[str, object] = dict(iter(capability.args.model_validate(args)))  # one may be named `keys`
+    own = capability.args.model_validate(deepcopy(args))  # what the function changes is not sent again
+    keywords: dict[str, object] = dict(iter(own))  # one may be named `keys`
     if capability.context_parameter:
         keywords[capability.context_parameter] = context
     try:
         if inspect.iscoroutinefunction(capability.function):
-            async with asyncio.timeout(timeout_s):
-                result = await capability.function(**keywords)
+            result = await _awaited(capability, keywords, timeout_s, left_running)
         else:
             result = await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
@@ -70,6 +72,10 @@ async def invoke(
     except asyncio.CancelledError as error:
         if (task := asyncio.current_task()) is None or task.cancelling():
             raise  # it is we who are cancelled, not the function that says so
+        raise _broke_off(capability, error) from error
+    except KeyboardInterrupt as error:
+        if threading.current_thread() is threading.main_thread():
+            raise  # Ctrl-C
         raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
         raise _broke_off(capability, error) from error
@@ -101,8 +107,8 @@ class _OwnThread(Executor):
                 return
             try:
                 result = fn(*args, **kwargs)
-            except StopIteration as error:  # a future takes none
-                answer.set_exception(RuntimeError(f"StopIteration: {error}"))
+            except (StopIteration, KeyboardInterrupt) as error:  # a future takes none, a loop ends by one
+                answer.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
             except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
                 answer.set_exception(error)
             else:
@@ -110,6 +116,28 @@ class _OwnThread(Executor):
 
         threading.Thread(target=work, name="capability").start()
         return answer
+
+
+async def _awaited(
+    capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
+) -> object:
+    """Await an async function. What it handed to threads goes on where it is cancelled, or breaks off.
+
+    Raises TimeoutError when it takes too long, StillUnderWay where such work goes on and that matters.
+    """
+    with threads_of_call() as at_work:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await capability.function(**keywords)
+        except BaseException as error:
+            if at_work and isinstance(error, TimeoutError) and capability.effect == "queryable":
+                await asyncio.wait({*map(asyncio.wrap_future, tuple(at_work))}, timeout=PATIENCE * timeout_s)
+            if at_work and capability.effect in UNCERTAIN:
+                left_running(end_of(at_work))
+                if isinstance(error, Exception):
+                    cause = f"{capability.name} has stopped, and still runs in a thread"
+                    raise StillUnderWay(cause) from error
+            raise
 
 
 async def _in_thread(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
 from planwright.capabilities.arguments import misfits
 from planwright.capabilities.call_context import CallContext
@@ -280,3 +281,52 @@ def test_a_word_that_is_none_is_refused_with_those_there_are(words: dict[str, An
             return text
 
     assert refused.value.next_step.startswith("take one of ")
+
+
+@capability("bank.pay", mode="destructive")
+def pay(amount: Annotated[float, AfterValidator(lambda cents: cents / 100)], to: str = "kim") -> float:
+    """Pay an amount in cents."""
+    return amount
+
+
+@pytest.mark.parametrize("amount", [500, 1.5])
+def test_arguments_that_each_check_changes_are_refused(amount: float) -> None:
+    """They are checked to be shown, and again to be sent: the two would not be the same."""
+    with pytest.raises(CapabilityRejected, match=r"arguments of bank\.pay changes amount"):
+        check_arguments(pay, {"amount": amount})
+    assert "changes amount" in next(misfits(pay, {"amount": amount}))
+
+
+class Login(BaseModel):
+    """Who, and by which word."""
+
+    name: str
+    password: SecretStr
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        (Annotated[str, Field(alias="from")], "has an alias"),
+        (Annotated[str, Field(default_factory=lambda: uuid.uuid4().hex)], "another one each time"),
+        (SecretStr, "is a secret"),
+        (list[Login], "is a secret"),
+    ],
+)
+def test_arguments_that_could_not_be_sent_as_shown_are_no_declaration(kind: Any, cause: str) -> None:
+    def send(text: str) -> str:
+        """Send."""
+        return text
+
+    send.__annotations__["text"] = kind
+    with pytest.raises(SetupError, match=cause):
+        capability("work.send")(send)
+
+
+def test_a_default_that_is_made_alike_each_time_is_fine() -> None:
+    @capability("work.send")
+    def send(names: Annotated[list[str], Field(default_factory=list)]) -> int:
+        """Send."""
+        return len(names)
+
+    assert check_arguments(send, {}) == {"names": []}

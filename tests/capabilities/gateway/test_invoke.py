@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
@@ -46,4 +47,30 @@ async def test_an_end_of_iteration_is_a_failure_at_once(tmp_path: Path) -> None:
 
     context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
     with pytest.raises(CapabilityError, match="StopIteration"):
+        await invoke(ends, {"name": "a"}, context, PATIENCE_S)
+
+
+async def test_what_a_function_changes_in_its_arguments_stays_with_it(tmp_path: Path) -> None:
+    @capability("mail.post", mode="network", effect="idempotent")
+    def post(body: dict[str, list[str]]) -> list[str]:
+        """Send, and take apart what was given."""
+        return body.pop("to")
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    args: dict[str, JsonValue] = {"body": {"to": ["kim"]}}
+    for _ in range(2):
+        assert await invoke(post, args, context, PATIENCE_S) == ["kim"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+async def test_a_function_that_would_end_the_program_has_failed(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    @capability("end.all", mode="network", effect="idempotent")
+    def ends(name: str) -> str:
+        """End the program."""
+        raise error("enough")
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    with pytest.raises(CapabilityError, match=error.__name__):
         await invoke(ends, {"name": "a"}, context, PATIENCE_S)
