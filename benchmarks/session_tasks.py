@@ -98,8 +98,8 @@ def read_again(stage: Stage, agent: Agent) -> None:
     wrong = []
     for run in stage.rows(RUNS):
         thread = config(run["thread_id"])
-        if not agent.get_state(thread).values:
-            continue  # it ended in the queue
+        if "run_id" not in agent.get_state(thread).values:
+            continue  # it ended in the queue, or before its first node
         values = agent.invoke(None, thread)
         same = run["cancelled_by"] or values.get("answer") == run["answer"]
         if values.get("status") != run["status"] or not same:

@@ -19,6 +19,7 @@ from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
+from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.domain.errors import SetupError
@@ -63,6 +64,10 @@ def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> Pl
     capability = registry.require(name)
     wrong = list(misfits(capability, dict(args), literal=True))
     wrong += [f"{name}: {key}: a call refers to nothing" for key in args if has_reference(args[key])]
+    try:
+        storable(dict(args))
+    except (TypeError, RecursionError) as error:
+        wrong.append(f"{name}: what cannot be stored: {error}")
     if wrong:
         raise SetupError("; ".join(wrong), f"see its arguments: planwright capabilities {name}")
     # Nobody estimates its risk: that of the capability counts.

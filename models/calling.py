@@ -30,7 +30,7 @@ from planwright.models.failover.classify import classify
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
 from planwright.models.providers.common_form import REASONING, without_reasoning
-from planwright.models.providers.pricing import price, tokens_of, used_in_vain
+from planwright.models.providers.pricing import price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
 from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamWatch
@@ -201,6 +201,7 @@ class Models:
             await self._budgets.settle(reservation, used_in_vain(error, worst), lease)
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
+        reply = with_plain_usage(reply)
         usage = reply.usage_metadata
         spent = tokens_of(reply, estimate)
         cost = price(route, *spent, prices)

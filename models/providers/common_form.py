@@ -6,7 +6,9 @@ reason of the end and the usage (https://platform.openai.com/docs/api-reference/
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 
@@ -99,19 +101,25 @@ class ChunkForm:
 
 
 def plain_arguments(text: str) -> str:
-    """Take the arguments of a call out of a fence or a second encoding; "" are none. All else stays."""
+    """Take the arguments of a call out of a fence or a second encoding; "" and null are none.
+
+    What is JSON and no object is spelled so that it is none: like broken JSON it goes back to the model. All
+    else stays.
+    """
     if fenced := _FENCE.match(text):
         text = fenced[1]
-    if not text.strip():
+    if text.strip() in ("", "null"):
         return "{}"
-    if text.lstrip().startswith('"'):
-        try:
-            inner = json.loads(text)
-            if isinstance(inner, str) and isinstance(json.loads(inner), dict):
-                return inner
-        except ValueError:
-            return text
-    return text
+    if text.lstrip().startswith("{"):
+        return text
+    try:
+        inner = json.loads(text)
+    except ValueError:
+        return text
+    with contextlib.suppress(ValueError):
+        if isinstance(inner, str) and isinstance(json.loads(inner), dict):
+            return inner
+    return f"no object: {text}"
 
 
 def read_usage(value: object) -> Json | None:
@@ -219,7 +227,7 @@ def _number(value: object) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
-        return int(value)
+        return int(value) if math.isfinite(value) else None
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 

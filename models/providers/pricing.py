@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from langchain_core.messages import AIMessage
@@ -14,6 +15,8 @@ from planwright.settings.provider_budget import PriceSettings
 from planwright.state.agent_state import ModelRoute
 
 MILLION = 1_000_000
+MOST_TOKENS = 2**40
+"""Most tokens that a call can be said to have used."""
 
 
 def price(
@@ -41,10 +44,30 @@ def price(
     return math.ceil(Decimal(priced.total_price) * MICRO_CENTS_PER_DOLLAR)
 
 
+def with_plain_usage(reply: AIMessage) -> AIMessage:
+    """Drop counts that no call can have: they fit into no record, and would end the run that made it."""
+    counts = [reply.usage_metadata, reply.response_metadata.get("token_usage")]
+    if all(number <= MOST_TOKENS for number in _numbers(counts)):
+        return reply
+    rest = {name: value for name, value in reply.response_metadata.items() if name != "token_usage"}
+    return reply.model_copy(update={"usage_metadata": None, "response_metadata": rest})
+
+
+def _numbers(value: object) -> Iterator[float]:
+    if isinstance(value, int | float):
+        yield abs(value)
+    elif isinstance(value, Mapping | list):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            yield from _numbers(part)
+
+
 def tokens_of(reply: AIMessage, estimate: int) -> tuple[int, int]:
-    """Read the tokens sent and returned off a reply; what is not said, or cannot be, is estimated."""
+    """Read the tokens sent and returned off a reply; what is not said, or cannot be, is estimated.
+
+    A call that sent nothing is none: a provider that counts none at all would never reach its limits.
+    """
     usage = reply.usage_metadata
-    if usage and min(usage["input_tokens"], usage["output_tokens"]) >= 0:
+    if usage and min(usage["input_tokens"], usage["output_tokens"]) >= 0 and usage["input_tokens"]:
         return usage["input_tokens"], usage["output_tokens"]
     return estimate, estimated_reply_tokens(reply)
 

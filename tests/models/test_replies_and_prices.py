@@ -24,6 +24,7 @@ from planwright.models.providers.pricing import (
     price,
     tokens_of,
     used_in_vain,
+    with_plain_usage,
 )
 from planwright.models.providers.router import EMBEDDED
 from planwright.models.scripted import ScriptedModel
@@ -170,11 +171,23 @@ def test_a_reply_without_a_count_is_counted_by_its_length(reply: AIMessage, toke
 
 
 @pytest.mark.parametrize(
-    ("sent", "returned", "tokens"), [(7, 5, (7, 5)), (-7, 5, (100, 3)), (7, -5, (100, 3)), (0, 0, (0, 0))]
+    ("sent", "returned", "tokens"), [(7, 5, (7, 5)), (-7, 5, (100, 3)), (7, -5, (100, 3)), (0, 0, (100, 3))]
 )
 def test_a_count_that_cannot_be_is_estimated(sent: int, returned: int, tokens: tuple[int, int]) -> None:
     usage = UsageMetadata(input_tokens=sent, output_tokens=returned, total_tokens=sent + returned)
     assert tokens_of(AIMessage("four char", usage_metadata=usage), 100) == tokens
+
+
+@pytest.mark.parametrize("sent", [2**62, 10**30, 1e300])
+def test_counts_that_no_call_can_have_are_dropped(sent: float) -> None:
+    usage = UsageMetadata(input_tokens=7, output_tokens=5, total_tokens=12)
+    plain = AIMessage("four", usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+    assert with_plain_usage(plain) is plain
+    wild = plain.model_copy(update={"usage_metadata": {**usage, "input_tokens": sent}})
+    assert with_plain_usage(wild).usage_metadata is None
+    more = {"finish_reason": "stop", "token_usage": {"prompt_tokens_details": {"cached_tokens": sent}}}
+    wild = plain.model_copy(update={"response_metadata": more})
+    assert with_plain_usage(wild).response_metadata == {"finish_reason": "stop"}
 
 
 def test_a_script_is_replied_in_order_and_its_end_repeated() -> None:

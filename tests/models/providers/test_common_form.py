@@ -121,7 +121,14 @@ def test_arguments_come_out_of_fences_and_second_encodings(spell: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "plain"), [("", "{}"), (" ", "{}"), ('"a', '"a'), ('"a"', '"a"'), ("[1]", "[1]")]
+    ("text", "plain"),
+    [("", "{}"), (" ", "{}"), ("null", "{}"), ('"a', '"a'), ('{"a', '{"a'), ('{"a": 1}', '{"a": 1}')],
 )
-def test_what_is_no_object_stays_as_it_is(text: str, plain: str) -> None:
+def test_nothing_is_no_arguments_and_broken_json_stays_as_it_is(text: str, plain: str) -> None:
     assert plain_arguments(text) == plain
+
+
+@pytest.mark.parametrize("text", ['"a"', "[1]", "12", "true", '"[1]"'])
+def test_json_that_is_no_object_is_made_none_so_that_it_goes_back_to_the_model(text: str) -> None:
+    with pytest.raises(ValueError, match="Expecting value"):
+        json.loads(plain_arguments(text))
