@@ -21,9 +21,8 @@ _VERIFIED = """SELECT count(*), coalesce(sum(json_extract(data, '$.outcome') = '
 _STEPS = "SELECT status, result FROM steps WHERE run_id = ? AND status <> 'skipped'"
 _MODEL = """SELECT json_extract(data, '$.provider') || '/' || json_extract(data, '$.model') FROM journal
     WHERE run_id = ? AND type = 'llm_call' ORDER BY seq LIMIT 1"""
-_USED = (
-    "SELECT coalesce(sum(tokens), 0), coalesce(sum(cost), 0) FROM usage WHERE run_id = ? AND kind = 'model'"
-)
+_USED = """SELECT coalesce(sum(tokens), 0), coalesce(sum(cost), 0), coalesce(sum(cost IS NULL), 0)
+    FROM usage WHERE run_id = ? AND kind = 'model'"""
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,8 @@ class RunCounts:
     """Tokens in and out."""
     cost: int = 0
     """Cost in micro-cents, where providers have prices."""
+    unpriced: int = 0
+    """Calls of models without a price, which the cost leaves out."""
 
     def __add__(self, other: RunCounts) -> RunCounts:
         both = {each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
@@ -77,7 +78,7 @@ class RunCounts:
             "replan": _share(self.replanned, self.runs),
             "safe_seconds": _share(self.safe_seconds, self.safe),
             "tokens_a_run": _share(self.tokens, self.runs),
-            "cost_a_run": _share(self.cost, self.runs),
+            "cost_a_run": None if self.unpriced and not self.cost else _share(self.cost, self.runs),
         }
 
 
@@ -103,7 +104,7 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
     verdicts = connection.execute("SELECT content FROM verdicts WHERE run_id = ? ORDER BY rowid", (run_id,))
     rulings = [json.loads(content) for (content,) in verdicts]
     safe = run["status"] == "completed" and bool(rulings) and rulings[-1]["verdict"] == "accept"
-    tokens, cost = connection.execute(_USED, (run_id,)).fetchone()
+    tokens, cost, unpriced = connection.execute(_USED, (run_id,)).fetchone()
     return RunCounts(
         runs=1,
         plans=plans,
@@ -120,6 +121,7 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
         safe_seconds=_worked(connection, run_id) if safe else 0,
         tokens=tokens,
         cost=cost,
+        unpriced=unpriced,
     )
 
 

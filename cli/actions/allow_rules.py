@@ -39,7 +39,7 @@ def show_rules(workspace: Path, as_json: bool) -> int:
         screen.print("No call is always allowed. Give a rule with: planwright approve GATE --remember always")
         return 0
     for rule in entries:
-        screen.print(views.label(rule.capability, rule_text(rule)))
+        screen.print(views.label("allowed", f"{rule.capability}: {rule_text(rule)}"))
         by = f"{rule.id}, given by {rule.given_by} on {rule.given_at[:10]}"
         screen.print(views.label("", f"{by}; take it back: planwright rules revoke {rule.id}", "dim"))
     screen.print(views.label("file", str(rules.path), "dim"))

@@ -18,6 +18,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.sessions import UNITS, Unit
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
+from planwright.cli.views.rendering import where_option
 from planwright.cli.views.short_names import full_name
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError, how_to_install
@@ -48,7 +49,7 @@ def queue_request(
     from planwright.graph.building import build_graph
 
     settings = load_logged(workspace)
-    where = f" -w {workspace}" if workspace.resolve() != Path.cwd() else ""
+    where = where_option(settings.workspace)
     with build_graph(settings) as agent:
         config = agent.enqueue(request, thread_id=thread, context=replace(options, channel="cli"))
         workers = agent.loop.call(agent.stores.workers.living)

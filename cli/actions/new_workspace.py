@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def begin_workspace(folder: Path) -> int:
     """
     there = [name for name in TEMPLATES if (folder / name).exists()]
     if there:
-        look = f"look at what is in force: planwright config -w {folder}"
+        look = f"look at what is in force: planwright config -w {shlex.quote(str(folder))}"
         raise SetupError(f"{folder / there[0]} is there already", look)
     templates = files("planwright.cli") / "workspace"
     try:
@@ -38,5 +39,5 @@ def begin_workspace(folder: Path) -> int:
             print(f"wrote {folder / name}")
     except OSError as error:
         raise SetupError(f"cannot write {folder}: {error.strerror}", "name another folder") from error
-    print(NEXT.format(folder=folder), end="")
+    print(NEXT.format(folder=shlex.quote(str(folder))), end="")
     return 0

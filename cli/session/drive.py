@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shlex
 import sys
 import uuid
 from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
+from planwright.cli.views.open_store import has_workspace
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events
 from planwright.domain.clock import utc_now
@@ -55,6 +57,7 @@ def start(
 ) -> int:
     """Begin a run and follow it to its end or to a gate. Returns the exit code."""
     settings = load_logged(workspace)
+    _say_outer(settings, terminal)
     Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", gate_ttl_s=patience)
@@ -64,7 +67,18 @@ def start(
 def dry_run(request: str, workspace: Path, options: RunContext, terminal: Terminal) -> int:
     """Plan and verify a request, and run nothing."""
     context = replace(options, dry_run=True, channel="cli", planning_mode="always")
-    return follow(load_logged(workspace), begun_with(request), str(uuid.uuid4()), context, terminal)
+    settings = load_logged(workspace)
+    _say_outer(settings, terminal)
+    return follow(settings, begun_with(request), str(uuid.uuid4()), context, terminal)
+
+
+def _say_outer(settings: Settings, terminal: Terminal) -> None:
+    """Say that there is a workspace above a folder that holds none yet: perhaps that one is meant."""
+    here, *above = (settings.workspace, *settings.workspace.parents)
+    holds = [folder for folder in (here, *above) if has_workspace(folder)]
+    if holds and holds[0] != here:
+        text = f"{here} begins a workspace of its own; the one above it: -w {shlex.quote(str(holds[0]))}"
+        terminal.screen.print(views.label("note", text, "yellow"))
 
 
 def answer_gate(
@@ -73,7 +87,8 @@ def answer_gate(
     """Answer a gate and follow the run on."""
     settings = load_logged(workspace)
     gate = find_gate(settings, which)
-    if which is None and gate["kind"] in ("plan", "step") and not terminal.as_json:  # nobody has named it
+    unnamed = which in (None, "last")
+    if unnamed and gate["kind"] in ("plan", "step") and not terminal.as_json:
         card = json.loads(gate["shown"])
         terminal.screen.print(gate_view(str(gate["kind"]), card, whole=terminal.verbose))
     resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
@@ -200,7 +215,7 @@ def follow(
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
-        where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
+        where = views.where_option(settings.workspace)
         say_interrupted(f"{thread}{where}", waiting, terminal)
         return INTERRUPTED
     finally:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
 
 from planwright.cli.session.asking import say_how_to_answer
 from planwright.cli.session.closing_line import closing_line
@@ -59,7 +58,7 @@ def finish(
     A run that did not do all of what it was for may be undone, as far as that is declared.
     """
     status: RunStatus = run["status"]
-    where = f" -w {settings.workspace}" if settings.workspace != Path.cwd() else ""
+    where = views.where_option(settings.workspace)
     if terminal.as_json:
         print_report(settings, run["run_id"])
     elif waiting:

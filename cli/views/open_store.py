@@ -11,14 +11,20 @@ from typing import Any, TypeVar
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS
+from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
 from planwright.domain.errors import RunError, SetupError
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.settings import Settings
+from planwright.settings.settings import FILE_NAME, Settings
+from planwright.settings.workspace import StorageSettings
 
 T = TypeVar("T")
+
+
+def has_workspace(folder: Path) -> bool:
+    """Say whether a folder is a workspace: it has settings, or a store where it is by default."""
+    return (folder / FILE_NAME).is_file() or (folder / StorageSettings().path / RECORDS).is_file()
 
 
 class StoreReader:

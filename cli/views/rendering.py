@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
@@ -80,6 +82,11 @@ def limit_text(data: EventData) -> str:
     used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"
     benched = f"; provider {data['benched']} is benched" if data.get("benched") else ""
     return f"{data['percent']} % of {data['limit']} used{window}: {used}{benched}"
+
+
+def where_option(workspace: Path) -> str:
+    """Spell the option that names a workspace in a command; "" where the command is given in it."""
+    return "" if workspace.resolve() == Path.cwd() else f" -w {shlex.quote(str(workspace))}"
 
 
 def how_to_reply(thread_id: str, where: str = "") -> str:

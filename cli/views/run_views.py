@@ -55,6 +55,9 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
         card = json.loads(row["shown"])
         console.print(gate_view(row["kind"], card, whole=True, models=models))
+    if run["status"] == "planned":  # nobody was asked, so no gate shows it
+        verified = _newest(open_store(settings), run["run_id"], "plan_verified")
+        console.print(gate_view("plan", verified["plan"], whole=True, models=models))
     for step in run["steps"]:
         output = json.dumps(step["output"], ensure_ascii=False)
         if len(output) > LONGEST_RESULT:

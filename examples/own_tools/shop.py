@@ -54,11 +54,13 @@ def main() -> None:
     with open_agent(".", model=model, tools=[stock, order]) as agent:
         out = agent.invoke({"messages": [("user", sys.argv[1])]}, thread)
         while waiting := out.get("__interrupt__"):
-            for request in waiting[0].value["action_requests"]:
-                print(request["name"], request["args"])
-            yes = input("approve? [y/N] ").lower() == "y"
-            decision = {"type": "approve"} if yes else {"type": "reject", "message": "not now"}
-            out = agent.invoke(Command(resume={"decisions": [decision]}), thread)
+            answers = {}
+            for gate in waiting:  # each order of a reply has one of its own
+                for request in gate.value["action_requests"]:
+                    print(request["name"], request["args"])
+                yes = input("approve? [y/N] ").lower() == "y"
+                answers[gate.id] = {"type": "approve"} if yes else {"type": "reject", "message": "not now"}
+            out = agent.invoke(Command(resume=answers), thread)
     print(f"{out['status']}: {out['answer']}")
 
 

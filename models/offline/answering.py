@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from planwright.domain.results import spelled_end
@@ -47,7 +48,16 @@ def _tell(result: dict[str, Any]) -> str:
         if key in output and not result.get("changed"):
             head = f"{title}:"
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
+    if not result.get("changed") and (facts := [*_facts(output)]):
+        return f"{title}: {', '.join(facts)}."
     return _tell_deed(title, output)
+
+
+def _facts(output: dict[str, Any]) -> Iterator[str]:
+    """Spell what a read has brought, field by field; what is no plain value is left to `planwright show`."""
+    for name, value in output.items():
+        if isinstance(value, str | int | float) and value != "":
+            yield f"{name.replace('_', ' ')} {value}"
 
 
 def _only_value(output: dict[str, Any]) -> Any:

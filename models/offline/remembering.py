@@ -7,7 +7,10 @@ import re
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.own_words import may_be_kept, own_words
 
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+|;\s+")
+_NO_END = "".join(
+    rf"(?<!\b{short}\.)" for short in ("Dr", "Mr", "Mrs", "Ms", "St", "No", "e.g", "i.e", "vs", "[A-Z]")
+)
+_SENTENCE = re.compile(rf"(?<=[.!?]){_NO_END}\s+|\n+|;\s+")
 _REQUEST = re.compile(
     r"^(?:and |also |please |,|\s)*(?:remember|keep in mind|bear in mind|note|don['’]t forget)(?: that\b|:)\s*(.+)$",
     re.IGNORECASE,

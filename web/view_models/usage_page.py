@@ -148,7 +148,7 @@ def _evaluation_row(name: str, counts: RunCounts) -> EvaluationRow:
     means = [
         words.duration(rates["safe_seconds"]),
         f"{rates['tokens_a_run'] or 0:,.0f}",
-        words.dollars_text(round(rates["cost_a_run"] or 0)),
+        "unpriced" if rates["cost_a_run"] is None else words.dollars_text(round(rates["cost_a_run"])),
     ]
     return EvaluationRow(name, counts.runs, shares, means)
 

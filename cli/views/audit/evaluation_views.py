@@ -57,7 +57,7 @@ def _in_words(counts: RunCounts) -> str:
     shares = (
         f"{name.replace('_', ' ')} {_percent(rates[name])}" for name in SHARES if rates[name] is not None
     )
-    cost = views.dollars(round(rates["cost_a_run"] or 0))
+    cost = _cost(rates["cost_a_run"])
     tokens = f"{rates['tokens_a_run'] or 0:,.0f} tokens"
     return " · ".join([f"{counts.runs} run{'s' * (counts.runs != 1)}", *shares, tokens, f"{cost} a run"])
 
@@ -68,11 +68,14 @@ def _table(by: By, groups: dict[str, RunCounts]) -> Table:
     for name, counts in groups.items():
         rates = counts.rates()
         succeeded, shares = _bar(rates["step_completion"] or 0), [_percent(rates[share]) for share in SHARES]
-        seconds, tokens, cost = rates["safe_seconds"], rates["tokens_a_run"], rates["cost_a_run"]
+        seconds, tokens = rates["safe_seconds"], rates["tokens_a_run"]
         means = ["" if seconds is None else f"{seconds:.1f}", f"{tokens or 0:,.0f}"]
-        dollars = views.dollars(round(cost or 0))
-        table.add_row(name, str(counts.runs), succeeded, *shares, *means, dollars)
+        table.add_row(name, str(counts.runs), succeeded, *shares, *means, _cost(rates["cost_a_run"]))
     return table
+
+
+def _cost(a_run: float | None) -> str:
+    return "unpriced" if a_run is None else views.dollars(round(a_run))
 
 
 def _draw(by: By, groups: dict[str, RunCounts], path: Path) -> None:
