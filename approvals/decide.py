@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,7 +10,6 @@ from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.answers import Bound, bind, gate_meant, read_decision
 from planwright.approvals.review import Review
-from planwright.approvals.shown_gates import ShownGates
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.runs import Run
@@ -18,6 +18,8 @@ from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Clock
+
+MOST_THREADS = 1_000
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,33 @@ class Offered:
         return self.by_id or len(self.gate_ids) == 1
 
 
+class ShownGates:
+    """The gates of each thread that this agent has shown last; what others show is not known here."""
+
+    def __init__(self) -> None:
+        self._by_thread: OrderedDict[str, frozenset[str]] = OrderedDict()
+
+    def show(self, thread_id: str, gate_ids: Iterable[str]) -> None:
+        """Note what is shown of a thread; where nothing waits, what was shown before stays."""
+        if ids := frozenset(gate_ids):
+            self._by_thread[thread_id] = ids
+            self._by_thread.move_to_end(thread_id)
+            while len(self._by_thread) > MOST_THREADS:
+                self._by_thread.popitem(last=False)
+
+    def check(self, thread_id: str, bound: Iterable[Bound]) -> None:
+        """Raise GateError for an answer without a name whose gate was opened after what was shown here.
+
+        Somebody else has answered what was shown. An answer that brings the hash of what it saw names it.
+        """
+        ids = self._by_thread.get(thread_id)
+        for item in bound:
+            gate_id = item.gate.gate_id
+            if ids is not None and gate_id not in ids and item.decision.shown_hash is None:
+                cause = f"what was shown here is answered, and gate {gate_id} was opened since"
+                raise GateError(cause, f"look at it, then name it in the answer: gate_id {gate_id}")
+
+
 class Answering:
     """Take answers to gates: read, bound to a gate, reviewed, then on record."""
 
@@ -44,7 +73,7 @@ class Answering:
         self._stores = stores
         self._review = review
         self._clock = clock
-        self.shown = ShownGates()
+        self.shown_gates = ShownGates()
 
     async def resume(
         self, answer: object, run: Run, snapshot: StateSnapshot, channel: str
@@ -56,7 +85,7 @@ class Answering:
             raise await nothing_open(run, interrupts.values(), self._stores.gates)
         bound = bind(answer, gates, interrupts, channel)
         if not _names_gates(answer, {*interrupts, *interrupts.values()}):
-            self.shown.check(run.thread_id, bound)
+            self.shown_gates.check(run.thread_id, bound)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self._stores.gates.decide_all(decisions, self._clock())
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}

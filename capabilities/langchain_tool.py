@@ -64,14 +64,14 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
         return arguments_by(tool.name, args)
     if not (isinstance(args, type) and issubclass(args, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of its arguments", "give it an args_schema")
-    shown = tool.tool_call_schema
-    if not (isinstance(shown, type) and issubclass(shown, BaseModel)):
+    visible = tool.tool_call_schema
+    if not (isinstance(visible, type) and issubclass(visible, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of pydantic 2", "give it an args_schema")
-    injected = [name for name in args.model_fields if name not in shown.model_fields]
+    injected = [name for name in args.model_fields if name not in visible.model_fields]
     if needed := [name for name in injected if args.model_fields[name].is_required()]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
-    model = shown if injected else args
+    model = visible if injected else args
     check_fields(tool.name, model)
     return model
 

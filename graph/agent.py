@@ -20,7 +20,6 @@ from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
 
 from planwright.approvals.decide import gate_of
-from planwright.capabilities.gateway.seen_threads import see_threads
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LOOK_KEY
 from planwright.checkpoints.upkeep.store_times import refuse_two_times
@@ -41,7 +40,7 @@ from planwright.graph.checks import (
 )
 from planwright.graph.door import AdmittedRun
 from planwright.graph.run_actions import RunActions
-from planwright.graph.sync_loop import in_own_task
+from planwright.graph.sync_loop import in_own_task, see_threads
 
 NODE_MODES = frozenset(("checkpoints", "debug", "tasks"))
 """Modes of streaming that show each node by itself."""
@@ -167,15 +166,15 @@ class Agent(RunActions):
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Read the state of a thread; an answer that names no gate is meant for those that it shows."""
-        return self._shown(await super().aget_state(config, subgraphs=subgraphs))
+        return self._with_gates(await super().aget_state(config, subgraphs=subgraphs))
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Read the state of a thread from code without an event loop."""
-        return self._shown(super().get_state(config, subgraphs=subgraphs))
+        return self._with_gates(super().get_state(config, subgraphs=subgraphs))
 
-    def _shown(self, snapshot: StateSnapshot) -> StateSnapshot:
-        if gates := [gate for one in snapshot.interrupts if (gate := gate_of(one.value))]:
-            self.door.answering.shown.show(str(snapshot.config["configurable"]["thread_id"]), gates)
+    def _with_gates(self, snapshot: StateSnapshot) -> StateSnapshot:
+        if gates := [gate for each in snapshot.interrupts if (gate := gate_of(each.value))]:
+            self.door.answering.shown_gates.show(str(snapshot.config["configurable"]["thread_id"]), gates)
         return snapshot
 
     async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:

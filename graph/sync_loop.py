@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
-from planwright.capabilities.gateway.seen_threads import SeenThreads
+from planwright.capabilities.gateway.invoke import SeenThreads
 
 T = TypeVar("T")
 _END = object()
@@ -64,6 +64,15 @@ async def _end_of(task: asyncio.Task[None]) -> None:
         task.exception()  # whoever is cancelled does not ask for it
     if cancelled is not None:
         raise cancelled
+
+
+def see_threads(loop: asyncio.AbstractEventLoop) -> None:
+    """Let the default threads of an event loop be seen, unless its owner has chosen some.
+
+    asyncio does not say publicly whether it has any: with a loop of another make nothing is seen.
+    """
+    if getattr(loop, "_default_executor", loop) is None:
+        loop.set_default_executor(SeenThreads(thread_name_prefix="asyncio"))
 
 
 class BackgroundLoop:

@@ -7,16 +7,17 @@ import contextvars
 import inspect
 import threading
 import traceback
-from collections.abc import Callable
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, error_summary
-from planwright.capabilities.gateway.seen_threads import end_of, threads_of_call
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import (
     BrokeOff,
@@ -33,6 +34,9 @@ T = TypeVar("T")
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
+Work: TypeAlias = "Future[Any]"
+"""What a call has handed to a thread."""
+_AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
@@ -197,3 +201,42 @@ def _useless(capability: Capability, problem: str) -> CapabilityError:
             f"{capability.name} was called, and returned {problem}", if_not=CapabilityRejected
         )
     return BrokeOff(f"{capability.name} returned {problem}")
+
+
+class SeenThreads(ThreadPoolExecutor):
+    """The default threads of an event loop; what a call hands to them is seen until it has ended."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Begin some work, and return its answer."""
+        answer = super().submit(fn, *args, **kwargs)
+        if (at_work := _AT_WORK.get(None)) is not None:
+            at_work.add(answer)
+            answer.add_done_callback(at_work.discard)
+        return answer
+
+
+@contextmanager
+def threads_of_call() -> Iterator[set[Work]]:
+    """Collect the work in threads that is begun within, also by tasks begun within, and has not ended."""
+    at_work: set[Work] = set()
+    token = _AT_WORK.set(at_work)
+    try:
+        yield at_work
+    finally:
+        _AT_WORK.reset(token)
+
+
+def end_of(answers: Collection[Work]) -> Future[None]:
+    """Make a future that ends with the last of some others."""
+    end, left, lock = Future[None](), set(answers), threading.Lock()
+
+    def ended(answer: Work) -> None:
+        with lock:
+            left.discard(answer)
+            last = not left
+        if last:
+            end.set_result(None)
+
+    for answer in tuple(answers):
+        answer.add_done_callback(ended)
+    return end

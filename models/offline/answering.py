@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from planwright.domain.results import spelled_end
@@ -53,7 +53,7 @@ def _tell(result: dict[str, Any]) -> str:
     return _tell_deed(title, output)
 
 
-def _facts(output: dict[str, Any]) -> Iterator[str]:
+def _facts(output: Mapping[str, object]) -> Iterator[str]:
     """Spell what a read has brought, field by field; what is no plain value is left to `planwright show`."""
     for name, value in output.items():
         if isinstance(value, str | int | float) and value != "":

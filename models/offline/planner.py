@@ -181,8 +181,8 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
         nouns = {*domain.split("."), domain.removesuffix("s"), *declared.get("tags", ())}
         own = part.verb in (verb, verb.replace("_", " "))
         alike = verb in NAME_VERBS.get(part.action or "", ()) and bool(nouns & stems)
-        made = part.action in _MAKING and bool(re.match(_THING.format(verb=re.escape(verb)), bare))
-        if own or alike or made or (part.action is None and verb in stems):
+        named = part.action in _MAKING and bool(re.match(_THING.format(verb=re.escape(verb)), bare))
+        if own or alike or named or (part.action is None and verb in stems):
             draft.set_topic(draft.add(name, part.text, **_bind(declared, part.text)), "", name)
             return True
     return False

@@ -139,8 +139,8 @@ async def known_values(
 
     The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
     """
-    kept = [results[entry.uid] for entry in checked if entry.uid in results]
-    done = [result for result in kept if result.status == "completed"]
+    own = [results[entry.uid] for entry in checked if entry.uid in results]
+    done = [result for result in own if result.status == "completed"]
     outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
     scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
     values: dict[str, dict[str, JsonValue]] = {}
