@@ -34,7 +34,7 @@ def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
     settings = load(workspace)
     rows, total = recorded_runs(settings, waiting, page), count_runs(settings, waiting)
     if as_json:
-        runs = [{name: row[name] for name in _JSON} for row in rows]
+        runs = [{**{name: row[name] for name in _JSON}, "gates": _open_gates(row)} for row in rows]
         print(json.dumps({"runs": runs, **page.counts(total)}, ensure_ascii=False, indent=2))
         return 0
     if rows:
@@ -46,6 +46,11 @@ def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
     if footer := page.footer(total, len(rows), noun, f"planwright ls{option}"):
         print(footer)
     return 0
+
+
+def _open_gates(row: Report) -> list[str]:
+    """List the ids of the gates that a run waits at; what else it waits for stands in the same column."""
+    return [name for name in str(row["gates"]).split() if name.startswith("gate_")]
 
 
 def recorded_runs(settings: Settings, waiting: bool, page: Page | None = None) -> list[Report]:

@@ -47,3 +47,11 @@ def test_approving_the_last_gate_shows_what_it_approves(desk: Desk) -> None:
     approved = desk.run("approve", "last")
     assert approved.code == 0
     assert "s.txt" in approved.stderr.partition("approved")[0]
+
+
+def test_what_waits_is_listed_for_programs_with_its_gates(desk: Desk) -> None:
+    desk.run("run", 'Write "x" to s.txt')
+    (row,) = desk.run("ls", "--waiting", "--json").json["runs"]
+    (gate_id,) = row["gates"]
+    assert desk.run("approve", gate_id).code == 0
+    assert [row["gates"] for row in desk.run("ls", "--json").json["runs"]] == [[]]
