@@ -171,7 +171,8 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
     Quotations and names of files say nothing of it. A clause whose own verb is another one that is known here
     is about it only where it makes or sends such a thing: `create a refund`.
     """
-    bare = slots.FILE.sub(" ", QUOTED.sub(" ", part.text)).lower()
+    unquoted = QUOTED.sub(" ", part.text).lower()
+    bare = slots.FILE.sub(" ", unquoted)
     words = set(re.findall(r"[a-z0-9]+", bare))
     stems = words | {word.removesuffix("s") for word in words}
     for name, declared in draft.capabilities.items():
@@ -182,7 +183,8 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
         own = part.verb in (verb, verb.replace("_", " "))
         alike = verb in NAME_VERBS.get(part.action or "", ()) and bool(nouns & stems)
         named = part.action in _MAKING and bool(re.match(_THING.format(verb=re.escape(verb)), bare))
-        if own or alike or named or (part.action is None and verb in stems):
+        in_full = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", unquoted)
+        if in_full or own or alike or named or (part.action is None and verb in stems):
             draft.set_topic(draft.add(name, part.text, **_bind(declared, part.text)), "", name)
             return True
     return False

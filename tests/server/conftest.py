@@ -176,8 +176,16 @@ def open_studio(desk: Desk, port: int) -> subprocess.Popen[str]:
 
 
 def children(pid: int) -> list[int]:
-    """List the processes that a process has started."""
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """List the servers that a process has started; what loads may start short-lived processes, too."""
+    started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in started if b"langgraph_cli" in _words_of(child)]
+
+
+def _words_of(pid: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended
+        return b""
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:

@@ -78,6 +78,7 @@ REFUND = card("payments.refund", order="string")
         ('Write "refund everything" to a.md', REFUND, "files.write"),
         ('Refund order "A-7"', REFUND, "payments.refund"),
         ('Create a refund for order "A-7"', REFUND, "payments.refund"),
+        ('Look it up with payments.refund order "A-7"', REFUND, "payments.refund"),
     ],
 )
 def test_a_capability_of_ones_own_is_called_where_a_request_asks_for_it_and_nowhere_else(
