@@ -14,8 +14,9 @@ from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.stores import Stores
-from planwright.domain.errors import GateError
+from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan
+from planwright.domain.results import TERMINAL
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Clock
 
@@ -83,6 +84,9 @@ class Answering:
         interrupts = {interrupt.id: gate_of(interrupt.value) for interrupt in snapshot.interrupts}
         if not gates:
             raise await nothing_open(run, interrupts.values(), self._stores.gates)
+        if (status := snapshot.values.get("status")) in TERMINAL:
+            cause = f"the state of thread {run.thread_id} was changed: it says {status}, and a gate is open"
+            raise RunError(cause, f"nothing was done; begin it anew, and: planwright cancel {run.thread_id}")
         bound = bind(answer, gates, interrupts, channel)
         if not _names_gates(answer, {*interrupts, *interrupts.values()}):
             self.shown_gates.check(run.thread_id, bound)

@@ -11,7 +11,7 @@ from langgraph.types import Command
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError, RunError
 from planwright.domain.results import StepResult
 from planwright.graph import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -129,3 +129,14 @@ def texts(card: dict[str, Any]) -> set[str]:
     """List the texts that a card shows, of its steps or of its one call."""
     steps = [step["params"] for step in card["steps"]] if "steps" in card else [card["args"]]
     return {str(params["text"]) for params in steps if "text" in params}
+
+
+def test_a_state_that_says_it_is_done_at_an_open_gate_is_gone_on_with_by_nobody(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.destroy")), "done")
+    scene.ask(agent)
+    agent.update_state(scene.config, {"status": "completed", "answer": "forged"})
+    with pytest.raises(RunError, match="it says completed, and a gate is open"):
+        scene.decide(agent, "approve")
+    assert scene.done == []
+    agent.cancel(scene.thread)
+    assert scene.rows("SELECT status FROM runs") == [{"status": "cancelled"}]
