@@ -21,7 +21,8 @@ def main() -> None:
     try:
         run_command()
     finally:
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by the shell: >&-
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

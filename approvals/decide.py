@@ -20,7 +20,7 @@ from planwright.domain.results import TERMINAL
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Clock
 
-MOST_THREADS = 1_000
+MOST_RUNS = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,26 @@ class Offered:
 
 
 class ShownGates:
-    """The gates of each thread that this agent has shown last; what others show is not known here."""
+    """The gates of each run that this agent has shown; what others show is not known here."""
 
     def __init__(self) -> None:
-        self._by_thread: OrderedDict[str, frozenset[str]] = OrderedDict()
+        self._by_run: OrderedDict[str, frozenset[str]] = OrderedDict()
 
-    def show(self, thread_id: str, gate_ids: Iterable[str]) -> None:
-        """Note what is shown of a thread; where nothing waits, what was shown before stays."""
+    def show(self, run_id: str, gate_ids: Iterable[str]) -> None:
+        """Note what is shown of a run; what was shown before stays."""
         if ids := frozenset(gate_ids):
-            self._by_thread[thread_id] = ids
-            self._by_thread.move_to_end(thread_id)
-            while len(self._by_thread) > MOST_THREADS:
-                self._by_thread.popitem(last=False)
+            self._by_run[run_id] = self._by_run.get(run_id, frozenset()) | ids
+            self._by_run.move_to_end(run_id)
+            while len(self._by_run) > MOST_RUNS:
+                self._by_run.popitem(last=False)
 
-    def check(self, thread_id: str, bound: Iterable[Bound]) -> None:
+    def check(self, bound: Iterable[Bound]) -> None:
         """Raise GateError for an answer without a name whose gate was opened after what was shown here.
 
         Somebody else has answered what was shown. An answer that brings the hash of what it saw names it.
         """
-        ids = self._by_thread.get(thread_id)
         for item in bound:
-            gate_id = item.gate.gate_id
+            gate_id, ids = item.gate.gate_id, self._by_run.get(item.gate.run_id)
             if ids is not None and gate_id not in ids and item.decision.shown_hash is None:
                 cause = f"what was shown here is answered, and gate {gate_id} was opened since"
                 raise GateError(cause, f"look at it, then name it in the answer: gate_id {gate_id}")
@@ -89,7 +88,7 @@ class Answering:
             raise RunError(cause, f"nothing was done; begin it anew, and: planwright cancel {run.thread_id}")
         bound = bind(answer, gates, interrupts, channel)
         if not _names_gates(answer, {*interrupts, *interrupts.values()}):
-            self.shown_gates.check(run.thread_id, bound)
+            self.shown_gates.check(bound)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self._stores.gates.decide_all(decisions, self._clock())
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}

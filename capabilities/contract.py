@@ -234,19 +234,22 @@ def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> 
 
     Raises CapabilityRejected, also where checking them once more, as a call does, makes others of them.
     """
-    checked = _checked(capability, params)
-    again = _checked(capability, checked)
-    if again != checked:
-        changed = ", ".join(name for name in checked if again.get(name) != checked[name])
+    model, checked = _checked(capability, params)
+    for again, dumped in (_checked(capability, checked), _checked(capability, params)):
+        if dumped == checked or again == model:  # a set has no order of its own
+            continue
+        changed = ", ".join(name for name in checked if dumped.get(name) != checked[name])
         cause = f"each check of the arguments of {capability.name} changes {changed}"
         raise CapabilityRejected(cause, "let the check return what it is given; change that in the function")
     return checked
 
 
-def _checked(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _checked(
+    capability: Capability, params: Mapping[str, JsonValue]
+) -> tuple[BaseModel, dict[str, JsonValue]]:
     try:
-        dumped: dict[str, JsonValue] = capability.args.model_validate(dict(params)).model_dump(mode="json")
-        return dumped
+        model = capability.args.model_validate(dict(params))
+        return model, model.model_dump(mode="json", by_alias=True)
     except ValidationError as error:
         cause = f"{capability.name} was given bad arguments: {error_summary(error)}"
         raise CapabilityRejected(cause, "mend them") from error

@@ -6,10 +6,10 @@ A tool that comes from an MCP server by an adapter has the server's hints there.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from langchain_core.tools import BaseTool
-from pydantic import BaseModel, JsonValue, TypeAdapter
+from pydantic import BaseModel, JsonValue, TypeAdapter, create_model
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.hints import read_hints
@@ -71,9 +71,21 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
     if needed := [name for name in injected if args.model_fields[name].is_required()]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
-    model = visible if injected else args
+    model = _without(tool, args, injected) if injected else args
     check_fields(tool.name, model)
     return model
+
+
+def _without(tool: BaseTool, args: type[BaseModel], injected: Sequence[str]) -> type[BaseModel]:
+    """Leave fields out of a model. What LangChain makes for that has lost the checks of the others."""
+    checks = args.__pydantic_decorators__
+    if checks.field_validators or checks.model_validators or checks.validators or checks.root_validators:
+        cause = f"the tool {tool.name} has injected arguments, and checks of its own as methods"
+        raise SetupError(cause, "write the checks beside the types: Annotated[…, AfterValidator(…)]")
+    fields: dict[str, Any] = {
+        name: (info.annotation, info) for name, info in args.model_fields.items() if name not in injected
+    }
+    return create_model(args.__name__, __config__=args.model_config, **fields)
 
 
 def _is_async(tool: BaseTool) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
 from planwright.domain.errors import SetupError
@@ -65,18 +66,24 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
 
 def check_fields(name: str, model: type[BaseModel]) -> None:
     """Raise SetupError for arguments that could not be the same when they are shown, recorded and sent."""
+    by_name = model.model_config.get("populate_by_name") or model.model_config.get("validate_by_name")
     for field, info in model.model_fields.items():
-        if {info.alias, info.validation_alias} - {None, field}:
+        if not by_name and any(alias not in (None, field) for alias in (info.alias, info.validation_alias)):
             raise SetupError(f"capability {name}: `{field}` has an alias", "name it as it is to be called")
-        factory = info.default_factory
-        if factory is not None and info.get_default(call_default_factory=True, validated_data={}) != (
-            info.get_default(call_default_factory=True, validated_data={})
-        ):
+        if info.default_factory is not None and _default(name, field, info) != _default(name, field, info):
             cause = f"capability {name}: the default of `{field}` is another one each time"
             raise SetupError(cause, "let it be None, and choose the value in the function")
     if _holds_secret(model.model_json_schema()):
         cause = f"capability {name}: an argument is a secret, and arguments are shown and written down"
         raise SetupError(cause, "read the secret in the function, and list its variable under secrets.env")
+
+
+def _default(name: str, field: str, info: FieldInfo) -> object:
+    try:
+        return info.get_default(call_default_factory=True, validated_data={})
+    except Exception as error:
+        cause = f"capability {name}: the default of `{field}` cannot be made: {type(error).__name__}: {error}"
+        raise SetupError(cause, "let it be None, and choose the value in the function") from error
 
 
 def _holds_secret(schema: object) -> bool:

@@ -68,12 +68,13 @@ def replace_private(path: Path, text: str) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Let a loss of power not undo that a file of a folder was renamed (fsync(2)). Raises OSError."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Let a loss of power not undo a renaming in a folder (fsync(2)), where that can be asked."""
+    with contextlib.suppress(OSError):  # the file is renamed already
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
 
     Output for which there is no room is a refusal; output whose reader has left is nothing to speak of.
     """
-    if isinstance(error, OSError) and error.errno in (*_NO_ROOM, errno.EPIPE):
+    if isinstance(error, OSError) and error.errno in (*_NO_ROOM, errno.EPIPE) and not _can_print():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its exit
         if error.errno != errno.EPIPE:
             cause = f"{error.filename or 'the output'} cannot be written: {os.strerror(error.errno)}"
@@ -47,6 +47,15 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
     more = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
     cause = f"the store is damaged: {faults[0].file}: {faults[0].problem}{more}"
     say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
+
+
+def _can_print() -> bool:
+    """Say whether what was printed has gone out: an error may be that of another file or pipe."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
 
 
 def _store_faults(arguments: Sequence[str]) -> list[StoreFinding]:

@@ -6,7 +6,7 @@ Without a checkpointer it is compiled bare: a host brings its own saver, or the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, aclosing, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, Self, cast
@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import GraphOutput, StateSnapshot, StateUpdate
+from langgraph.types import GraphOutput, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.decide import gate_of
 from planwright.checkpoints.runs import Run
@@ -33,6 +33,7 @@ from planwright.graph.checks import (
     in_the_past,
     names_checkpoint,
     nested,
+    read_state,
     surrounded,
     thread_of,
     to_be_closed,
@@ -121,7 +122,7 @@ class Agent(RunActions):
                 return
             if await self.door.arrivals.cancels_previous_run(input, thread, context):
                 await self.acancel(thread, by="a new message")
-                newest, snapshot = await self.stores.runs.latest(thread), await self._state(merged)
+                newest, snapshot = await self.stores.runs.latest(thread), await read_state(self, merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
                 token, snapshot = await self._token_and_state(thread, merged)
@@ -145,6 +146,8 @@ class Agent(RunActions):
         options = {**options, "control": run.invocation.control}
         async with aclosing(self._graph(run.input, run.start, context=run.context, **options)) as chunks:
             async for chunk in chunks:
+                if interrupts := interrupts_in(chunk):  # whoever reads them may read no further
+                    self._show_interrupts(run.run.run_id, interrupts)
                 yield chunk
         if await self.door.stopping(run):
             run.invocation.cancelled_by = run.invocation.cancelled_by or "another process"
@@ -158,24 +161,24 @@ class Agent(RunActions):
         """Read the fencing token of a thread's newest run, then the state: who works on it later shows."""
         run = await self.stores.runs.latest(thread_id)
         looking = merge_configs(config, {"configurable": {LOOK_KEY: True}})
-        return run.lease_token if run else None, await self._state(looking)
-
-    async def _state(self, config: RunnableConfig) -> StateSnapshot:
-        """Read the state of a thread, and show it to nobody."""
-        return await super().aget_state(config)
+        return run.lease_token if run else None, await read_state(self, looking)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Read the state of a thread; an answer that names no gate is meant for those that it shows."""
-        return self._with_gates(await super().aget_state(config, subgraphs=subgraphs))
+        return self._show(await super().aget_state(config, subgraphs=subgraphs))
 
     def get_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Read the state of a thread from code without an event loop."""
-        return self._with_gates(super().get_state(config, subgraphs=subgraphs))
+        return self._show(super().get_state(config, subgraphs=subgraphs))
 
-    def _with_gates(self, snapshot: StateSnapshot) -> StateSnapshot:
-        if gates := [gate for each in snapshot.interrupts if (gate := gate_of(each.value))]:
-            self.door.answering.shown_gates.show(str(snapshot.config["configurable"]["thread_id"]), gates)
+    def _show(self, snapshot: StateSnapshot) -> StateSnapshot:
+        if snapshot.interrupts:
+            self._show_interrupts(str(snapshot.values.get("run_id", "")), snapshot.interrupts)
         return snapshot
+
+    def _show_interrupts(self, run_id: str, interrupts: Iterable[Interrupt]) -> None:
+        gates = [gate for each in interrupts if (gate := gate_of(each.value))]
+        self.door.answering.shown_gates.show(run_id, gates)
 
     async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
         """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""
@@ -227,7 +230,7 @@ class Agent(RunActions):
         newest = await self._newest(config)
         if supersteps == [[StateUpdate(None, END)]]:  # so the Agent Inbox marks a thread as resolved
             await self._resolve(newest)
-            return (await self._state(newest)).config
+            return (await read_state(self, newest)).config
         await self.door.control.refuse_busy(str(newest["configurable"]["thread_id"]))
         with self.door.langsmith.around():
             return await super().abulk_update_state(newest, supersteps)
@@ -243,7 +246,7 @@ class Agent(RunActions):
         newest = without_checkpoint(merged)
         if names_checkpoint(self.config or {}):
             raise in_the_past(merged)
-        check_newest(merged, await self._state(newest))
+        check_newest(merged, await read_state(self, newest))
         return newest
 
     def _resolve_checkpointer(self, config: RunnableConfig) -> BaseCheckpointSaver[Any] | None:
@@ -260,6 +263,12 @@ def _node_by_node(config: RunnableConfig, options: Mapping[str, Any]) -> bool:
     modes = options.get("stream_mode")
     several = [modes] if isinstance(modes, str) else cast("Sequence[str]", modes or ())
     return _has_breakpoints(options) or nested(config) or not NODE_MODES.isdisjoint(several)
+
+
+def interrupts_in(chunk: object) -> Sequence[Interrupt]:
+    """List the interrupts that a piece of a stream shows, in whatever mode and from whatever graph."""
+    body = chunk[-1] if isinstance(chunk, tuple) and chunk else chunk
+    return body.get("__interrupt__", ()) if isinstance(body, dict) else ()
 
 
 def _has_breakpoints(options: Mapping[str, Any]) -> bool:

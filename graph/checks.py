@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from langchain_core.messages import BaseMessage, convert_to_messages
 from langchain_core.runnables import RunnableConfig, ensure_config
 from langgraph.constants import END
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import RunControl
 from langgraph.types import Command, StateSnapshot
 
@@ -23,6 +24,8 @@ from planwright.domain.run_context import RunContext, read_context
 from planwright.settings.profile import RunProfile, in_force
 from planwright.settings.settings import Settings
 
+AnyGraph: TypeAlias = "CompiledStateGraph[Any, Any, Any, Any]"
+"""A compiled graph, whatever its state is."""
 MAX_REQUEST = 100_000
 LAST_NODE = ("session_close",)
 
@@ -37,6 +40,11 @@ def surrounded(config: RunnableConfig) -> RunnableConfig:
     if "thread_id" in config.get("configurable", {}) or not inherited or LEASE_KEY in inherited:
         return config
     return {**config, "configurable": {**inherited, **config.get("configurable", {})}}
+
+
+async def read_state(graph: AnyGraph, config: RunnableConfig) -> StateSnapshot:
+    """Read the state of a thread for the program itself; `aget_state` of an agent shows it to somebody."""
+    return await CompiledStateGraph.aget_state(graph, config)
 
 
 def thread_of(config: RunnableConfig) -> str:

@@ -287,7 +287,7 @@ class Door:
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
         self.stores.saver.check(run.thread_id)
-        self.answering.shown_gates.show(run.thread_id, ids := [gate.gate_id for gate in gates])
+        self.answering.shown_gates.show(run.run_id, ids := [gate.gate_id for gate in gates])
         at = ", ".join(ids)
         _LOG.info("run %s waits at %s", run.run_id, at, extra=ids_of(run))
 

@@ -19,7 +19,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunHeld
 from planwright.domain.run_context import read_context
 from planwright.graph.background import EnqueueOptions, enqueue
-from planwright.graph.checks import thread_of
+from planwright.graph.checks import read_state, thread_of
 from planwright.graph.door import Door
 from planwright.graph.forks.fork import Forking, ForkOptions, NewRunOptions, Point
 from planwright.graph.forks.rewind import Rewinding
@@ -88,7 +88,7 @@ class RunActions(Compiled):
         """
         thread_id = options.get("thread_id") or str(uuid.uuid4())
         config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-        if await self.door.arrivals.answer_not_written(thread_id, await self.aget_state(config)):
+        if await self.door.arrivals.answer_not_written(thread_id, await read_state(self, config)):
             await self.ainvoke(None, config)
         await enqueue(self.door, request, thread_id, options)
         return config

@@ -27,7 +27,14 @@ from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph, log_problems
-from planwright.graph.checks import check_tenant, not_begun, read_messages, thread_of, without_checkpoint
+from planwright.graph.checks import (
+    check_tenant,
+    not_begun,
+    read_messages,
+    read_state,
+    thread_of,
+    without_checkpoint,
+)
 from planwright.graph.server_doors.auth import build_auth, caller_in
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
@@ -104,7 +111,7 @@ async def make_room(agent: Agent, message: object, thread_id: str, context: obje
     read_messages(message)
     if agent.stores.leases.is_leased(run):
         return
-    if not_begun(run, await agent.aget_state(_config(thread_id))):
+    if not_begun(run, await read_state(agent, _config(thread_id))):
         await cancel(agent.stores, run.run_id, BY, agent.door.clock())
     elif not await agent.stores.gates.of_thread(thread_id):
         await agent.acancel(thread_id, BY)
@@ -121,7 +128,7 @@ async def adopt_copy(
     thread_id = thread_of(config)
     if await agent.stores.runs.latest(thread_id):
         return entry, config
-    copied = await agent.aget_state(_config(thread_id))
+    copied = await read_state(agent, _config(thread_id))
     if not copied.next or not copied.values.get("run_id"):
         return entry, config
     source = await agent.stores.forks.run_named(str(copied.values["run_id"]))
@@ -129,7 +136,7 @@ async def adopt_copy(
     await agent.stores.saver.adelete_thread(thread_id)
     await agent.afork(source.run_id, thread_id=thread_id, context=context)
     await agent.ainvoke(None, _config(thread_id))
-    fork = await agent.aget_state(_config(thread_id))
+    fork = await read_state(agent, _config(thread_id))
     return _for_fork(entry, copied.interrupts, fork.interrupts, thread_id), without_checkpoint(config)
 
 

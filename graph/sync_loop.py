@@ -71,8 +71,11 @@ def see_threads(loop: asyncio.AbstractEventLoop) -> None:
 
     asyncio does not say publicly whether it has any: with a loop of another make nothing is seen.
     """
-    if getattr(loop, "_default_executor", loop) is None:
+    threads = getattr(loop, "_default_executor", loop)
+    if threads is None:
         loop.set_default_executor(SeenThreads(thread_name_prefix="asyncio"))
+    elif type(threads) is ThreadPoolExecutor:  # asyncio's own: something was handed to a thread before
+        threads.__class__ = SeenThreads
 
 
 class BackgroundLoop:

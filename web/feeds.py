@@ -107,6 +107,10 @@ class RunFollower:
         self._row, self._held, self._pieces = pulse.run, held, False
         return self._state, pulse.run
 
+    def look_again(self) -> None:
+        """Tell what was told last once more: it was not shown."""
+        self._pieces = True
+
     def hear(self, piece: str, message_id: str) -> None:
         """Add a piece of the answer."""
         view = with_answer_piece(self._state.view, piece, message_id)

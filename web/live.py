@@ -41,7 +41,11 @@ class Live:
 
             async def look() -> Parts | None:
                 now = await follower.next()
-                return None if now is None else await self.parts(*now)
+                try:
+                    return None if now is None else await self.parts(*now)
+                except BaseException:
+                    follower.look_again()
+                    raise
 
             self._runs[run.run_id] = (Feed(look), follower, run.thread_id)
         return self._runs[run.run_id][0].follow()

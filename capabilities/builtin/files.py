@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
@@ -172,7 +173,7 @@ def read_all(call: CallContext, path: PathArgument = ".", pattern: str = "*") ->
     unreadable: list[str] = []
     left = MOST_TEXT
     for name in call.workspace.files(path):
-        if _is_text(name) and fnmatch(name.rpartition("/")[2], pattern):
+        if _is_text(name, call.settings.sources.mail) and fnmatch(name.rpartition("/")[2], pattern):
             try:
                 text = call.workspace.read(name)
             except CapabilityRejected as error:
@@ -255,7 +256,7 @@ def search(
     count = 0
     unreadable: list[str] = []
     for name in call.workspace.files(path):
-        if not _is_text(name):
+        if not _is_text(name, call.settings.sources.mail):
             continue
         try:
             rows = call.workspace.read(name).splitlines()
@@ -270,9 +271,10 @@ def search(
     return Lines(matches=matches, count=count, unreadable=unreadable[:limit])
 
 
-def _is_text(name: str) -> bool:
+def _is_text(name: str, mailbox: Path) -> bool:
     """Say whether a file is none of those that other capabilities read: databases and mails."""
-    return not (name.endswith((".db", ".db-wal", ".db-shm", ".eml")) or "/cur/" in name or "/new/" in name)
+    mail = Path(name).is_relative_to(mailbox) and ("/cur/" in name or "/new/" in name)
+    return not (mail or name.endswith((".db", ".db-wal", ".db-shm", ".eml")))
 
 
 def _find(path: str, call: CallContext) -> str:

@@ -186,8 +186,10 @@ def _fetch(cursor: sqlite3.Cursor, limit: int) -> tuple[list[str], list[Row], bo
     """Read up to `limit` rows, and say whether there are more. All changes are made before the first."""
     columns: list[str] = []
     for entry in cursor.description or ():
-        name = str(entry[0])
-        columns.append(name if name not in columns else f"{name}_{len(columns) + 1}")
+        name, number = str(entry[0]), len(columns) + 1
+        while name in columns:
+            name, number = f"{entry[0]}_{number}", number + 1
+        columns.append(name)
     rows: list[Row] = []
     size = 0
     for row in cursor:

@@ -20,14 +20,14 @@ LONGEST = 300_000  # characters; a pattern holds the interpreter until it is thr
 _NUMBER = r"(?<!\d)(?:\d{1,3}(?:[.,' ]\d{3}){1,6}(?:[.,]\d{1,2})?|\d{1,40}(?!\d)(?:[.,]\d{1,2})?)"
 _CURRENCY = r"EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CAD|AUD|€|\$|£|¥"
 _PATTERNS: dict[Kind, str] = {
-    "amount": rf"(?:{_CURRENCY})\s?-?(?:{_NUMBER})|-?(?:{_NUMBER})\s?(?:{_CURRENCY})(?!\w)",
+    "amount": rf"(?:{_CURRENCY})\s?-?(?:{_NUMBER})|(?:(?<!\d)-)?(?:{_NUMBER})\s?(?:{_CURRENCY})(?!\w)",
     "date": r"\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b"
     r"|\b\d{1,2}\.? (?:January|February|March|April|May|June|July|August|September|October|November"
     r"|December)(?: \d{4})?\b|\b(?:January|February|March|April|May|June|July|August|September|October"
     r"|November|December) \d{1,2}(?:, \d{4})?\b",
     "email": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+",
-    "url": r"https?://[^\s<>\"')\]]+",
-    "number": rf"-?(?:{_NUMBER})",
+    "url": r"https?://[^\s<>\"')\]]+(?<![.,;:!?])",
+    "number": rf"(?:(?<!\d)-)?(?:{_NUMBER})",
     "phone": r"\+\d[\d ()/-]{6,}\d",
 }
 _TOTAL = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import socket
 import threading
 import traceback
 from collections.abc import Callable, Collection, Iterator
@@ -134,13 +135,16 @@ async def _awaited(
             async with asyncio.timeout(timeout_s):
                 return await capability.function(**keywords)
         except BaseException as error:
-            if at_work and isinstance(error, TimeoutError) and capability.effect == "queryable":
-                await asyncio.wait({*map(asyncio.wrap_future, tuple(at_work))}, timeout=PATIENCE * timeout_s)
-            if at_work and capability.effect in UNCERTAIN:
-                left_running(end_of(at_work))
-                if isinstance(error, Exception):
-                    cause = f"{capability.name} has stopped, and still runs in a thread"
-                    raise StillUnderWay(cause) from error
+            runs_on: tuple[Work, ...] = ()
+            try:
+                late = tuple(at_work) if isinstance(error, TimeoutError) else ()
+                if late and capability.effect == "queryable":
+                    await asyncio.wait({*map(asyncio.wrap_future, late)}, timeout=PATIENCE * timeout_s)
+            finally:
+                if capability.effect in UNCERTAIN and (runs_on := tuple(at_work)):
+                    left_running(end_of(runs_on))
+            if runs_on and isinstance(error, Exception):
+                raise StillUnderWay(f"{capability.name} has stopped, and still runs in a thread") from error
             raise
 
 
@@ -209,7 +213,9 @@ class SeenThreads(ThreadPoolExecutor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Begin some work, and return its answer."""
         answer = super().submit(fn, *args, **kwargs)
-        if (at_work := _AT_WORK.get(None)) is not None:
+        looks_up = fn in (socket.getaddrinfo, socket.getnameinfo)  # by asyncio: nothing is sent by that
+        at_work = None if looks_up else _AT_WORK.get(None)
+        if at_work is not None:
             at_work.add(answer)
             answer.add_done_callback(at_work.discard)
         return answer
@@ -229,6 +235,8 @@ def threads_of_call() -> Iterator[set[Work]]:
 def end_of(answers: Collection[Work]) -> Future[None]:
     """Make a future that ends with the last of some others."""
     end, left, lock = Future[None](), set(answers), threading.Lock()
+    if not left:
+        end.set_result(None)
 
     def ended(answer: Work) -> None:
         with lock:
@@ -237,6 +245,6 @@ def end_of(answers: Collection[Work]) -> Future[None]:
         if last:
             end.set_result(None)
 
-    for answer in tuple(answers):
+    for answer in tuple(left):
         answer.add_done_callback(ended)
     return end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -24,7 +25,8 @@ T = TypeVar("T")
 
 def has_workspace(folder: Path) -> bool:
     """Say whether a folder is a workspace: it has settings, or a store where it is by default."""
-    return (folder / FILE_NAME).is_file() or (folder / StorageSettings().path / RECORDS).is_file()
+    places = (folder / FILE_NAME, folder / StorageSettings().path / RECORDS)
+    return any(map(os.path.isfile, places))  # that of another person cannot be looked into, and is none
 
 
 class StoreReader:

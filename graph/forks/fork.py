@@ -24,6 +24,7 @@ from planwright.domain.errors import RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.run_context import RunContext
+from planwright.graph.checks import read_state
 from planwright.graph.forks.fork_rules import (
     carried_results,
     check_certain,
@@ -131,7 +132,10 @@ class Forking:
         """
         moment = await self._moment(name, checkpoint_id)
         thread_id = thread_id or str(uuid.uuid4())
-        if thread_id == moment.run.thread_id or (await self._graph.aget_state(_config(thread_id))).created_at:
+        if (
+            thread_id == moment.run.thread_id
+            or (await read_state(self._graph, _config(thread_id))).created_at
+        ):
             raise taken(thread_id)
         await self._begin(moment, checkpoint_id, rerun, self._new_run(moment, thread_id, context))
         return thread_id
@@ -200,7 +204,7 @@ class Forking:
         run = await self._stores.forks.run_named(name)
         if checkpoint_id is None:
             return _Moment(run, await self._newest(run), past=False)
-        snapshot = await self._graph.aget_state(_config(run.thread_id, checkpoint_id))
+        snapshot = await read_state(self._graph, _config(run.thread_id, checkpoint_id))
         look = f"list them: planwright checkpoints {run.thread_id}"
         if not snapshot.created_at:
             raise RunError(f"thread {run.thread_id} has no checkpoint {checkpoint_id}", look)
@@ -212,7 +216,7 @@ class Forking:
         return _Moment(owner, snapshot, past=checkpoint_id != await self._newest_id(run.thread_id))
 
     async def _newest_id(self, thread_id: str) -> str:
-        return checkpoint_id_of(await self._graph.aget_state(_config(thread_id)))
+        return checkpoint_id_of(await read_state(self._graph, _config(thread_id)))
 
     async def _newest(self, run: Run) -> StateSnapshot | None:
         """Find the newest state of a run; None when its checkpoints are gone."""

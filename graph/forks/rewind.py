@@ -14,7 +14,7 @@ from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.stores import Stores
 from planwright.domain.run_context import read_context
 from planwright.graph.arrivals import Arrival, Arrivals
-from planwright.graph.checks import thread_of, without_checkpoint
+from planwright.graph.checks import read_state, thread_of, without_checkpoint
 from planwright.graph.forks.fork import Forking, checkpoint_id_of, has_begun
 from planwright.graph.wiring import Compiled
 from planwright.state.agent_state import Task
@@ -37,8 +37,8 @@ class Rewinding:
         """
         if isinstance(entry, Command):
             return None
-        base = await self._graph.aget_state(config)
-        newest = await self._graph.aget_state(without_checkpoint(config))
+        base = await read_state(self._graph, config)
+        newest = await read_state(self._graph, without_checkpoint(config))
         if not base.created_at or checkpoint_id_of(base) == checkpoint_id_of(newest):
             return None
         if entry is not None:
@@ -53,7 +53,7 @@ class Rewinding:
         messages = base.values.get("messages", [])
         request = messages[-1].id if base.next and messages and messages[-1].type == "human" else None
         while request and base.parent_config and request in {m.id for m in base.values.get("messages", [])}:
-            earlier = await self._graph.aget_state(base.parent_config)
+            earlier = await read_state(self._graph, base.parent_config)
             if not earlier.created_at:
                 break
             base = earlier

@@ -154,7 +154,7 @@ def _head(body: Mapping[str, object], kind: str) -> Json:
     return {
         "id": str(id_) if id_ else "chatcmpl-0",
         "object": kind,
-        "created": int(created) if isinstance(created, int | float) else 0,
+        "created": _number(created) or 0,
         "model": str(body.get("model") or ""),
     }
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, SecretStr
+from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, Field, JsonValue, SecretStr
 
 from planwright.capabilities.arguments import misfits
 from planwright.capabilities.call_context import CallContext
@@ -297,6 +297,13 @@ def test_arguments_that_each_check_changes_are_refused(amount: float) -> None:
     assert "changes amount" in next(misfits(pay, {"amount": amount}))
 
 
+class Line(BaseModel):
+    """One line of an order."""
+
+    article: str = Field(alias="articleName")
+    id: str = Field(default_factory=lambda: uuid.uuid4().hex)
+
+
 class Login(BaseModel):
     """Who, and by which word."""
 
@@ -330,3 +337,44 @@ def test_a_default_that_is_made_alike_each_time_is_fine() -> None:
         return len(names)
 
     assert check_arguments(send, {}) == {"names": []}
+
+
+@capability("order.place")
+def place(numbers: set[int], lines: list[Line]) -> int:
+    """Place an order."""
+    return len(numbers)
+
+
+def test_a_set_has_no_order_of_its_own() -> None:
+    assert set(check_arguments(place, {"numbers": [7, 15, 23], "lines": []})["numbers"]) == {7, 15, 23}  # type: ignore[arg-type]
+
+
+def test_arguments_within_arguments_are_spelled_as_their_schema_has_them() -> None:
+    lines: list[JsonValue] = [{"articleName": "tea", "id": "1"}]
+    assert check_arguments(place, {"numbers": [], "lines": lines})["lines"] == lines
+
+
+def test_values_that_are_drawn_within_an_argument_are_refused() -> None:
+    with pytest.raises(CapabilityRejected, match="changes lines"):
+        check_arguments(place, {"numbers": [], "lines": [{"articleName": "tea"}]})
+
+
+@pytest.mark.parametrize("alias", [AliasChoices("a", "b"), AliasPath("a", 0)])
+def test_other_kinds_of_aliases_are_refused_as_well(alias: Any) -> None:
+    def send(text: Annotated[str, Field(validation_alias=alias)]) -> str:
+        """Send."""
+        return text
+
+    send.__annotations__["text"] = Annotated[str, Field(validation_alias=alias)]
+    with pytest.raises(SetupError, match="has an alias"):
+        capability("work.send")(send)
+
+
+def test_a_default_that_cannot_be_made_alone_is_refused() -> None:
+    def send(text: str) -> str:
+        """Send."""
+        return text
+
+    send.__annotations__["text"] = Annotated[str, Field(default_factory=lambda values: values["name"])]
+    with pytest.raises(SetupError, match="cannot be made: KeyError"):
+        capability("work.send")(send)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from langgraph.types import StreamMode
 
 from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
@@ -32,6 +33,25 @@ def test_a_second_bare_approval_opens_no_gate_that_its_sender_has_not_seen(scene
     assert scene.decide(lee, "approve")["status"] == "completed"
     assert scene.done == ["s1"]
     assert scene.rows("SELECT status FROM gates WHERE gate_id = ?", gate_id)[0]["status"] == "approved"
+
+
+@pytest.mark.parametrize("mode", ["updates", "values"])
+def test_who_reads_a_stream_up_to_its_gate_has_seen_it(scene: Scene, mode: StreamMode) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.destroy")), "done")
+    request = {"messages": [("user", "Do it")]}
+    for chunk in agent.stream(request, scene.config, stream_mode=mode):
+        if "__interrupt__" in chunk:
+            break
+    assert "__interrupt__" in scene.decide(agent, "approve")  # the gate of the step
+    assert scene.decide(agent, "approve")["status"] == "completed"
+
+
+def test_a_look_back_hides_nothing_of_what_waits(scene: Scene) -> None:
+    _, lee = two_people(scene)
+    scene.decide(lee, "approve")
+    first = list(lee.get_state_history(scene.config))[-1]
+    lee.get_state(first.config)
+    assert scene.decide(lee, "approve")["status"] == "completed"
 
 
 def test_an_answer_that_names_its_gate_is_taken_whoever_has_shown_it(scene: Scene) -> None:

@@ -50,8 +50,10 @@ async def take_check(request: Request, form: FilledForm) -> Response:
     row = await named_gate(request)
     base = await _plan(request, row)
     text = field(form, "yaml").replace("\r\n", "\n")
+    from planwright.graph.checks import read_state  # here: reading needs no LangGraph
+
     try:
-        snapshot = await shared(request).agent.aget_state({"configurable": {"thread_id": row.thread_id}})
+        snapshot = await read_state(shared(request).agent, {"configurable": {"thread_id": row.thread_id}})
         plan = await shared(request).agent.door.answering.preview(row, _edit(form, row), snapshot)
     except GateError as error:
         return _page(request, row, EditPage(text, form, error=error), 409)

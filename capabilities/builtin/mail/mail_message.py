@@ -70,6 +70,8 @@ class _Words(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._hidden += tag in ("style", "script", "head")
+        if tag == "body":  # the end of the head may be left out (HTML, 13.1.2)
+            self._hidden = 0
         if tag in ("p", "br", "div", "tr", "li", "h1", "h2", "h3"):
             self.parts.append("\n")
 
@@ -85,5 +87,6 @@ class _Words(HTMLParser):
 def _plain(html: str) -> str:
     parser = _Words()
     parser.feed(html)
+    parser.close()
     rows = " ".join(parser.parts).split("\n")
     return "\n".join(row.strip() for row in rows if row.strip())

@@ -14,7 +14,7 @@ import pytest
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.gateway.invoke import invoke
+from planwright.capabilities.gateway.invoke import end_of, invoke
 from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt, StillUnderWay
 from planwright.domain.risk import Effect
@@ -96,4 +96,53 @@ async def test_a_caller_that_is_cancelled_leaves_the_call_running(
         await asyncio.wait_for(call, 0.1)
     assert len(left) == 1
     assert not left[0].done()
+    goes_on.set()
+
+
+async def test_a_caller_that_is_cancelled_while_a_thread_is_waited_for_leaves_it_running(
+    tmp_path: Path, goes_on: threading.Event
+) -> None:
+    see_threads(asyncio.get_running_loop())
+    left: list[Future[None]] = []
+    call = invoke(sending("queryable", goes_on), {"name": "a"}, context(tmp_path), 1, left.append)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(call, 1.3)
+    assert len(left) == 1
+    goes_on.set()
+
+
+async def test_threads_that_asyncio_has_made_before_are_seen(
+    tmp_path: Path, goes_on: threading.Event
+) -> None:
+    await asyncio.to_thread(int, "1")
+    see_threads(asyncio.get_running_loop())
+    with pytest.raises(StillUnderWay):
+        await invoke(sending("blind", goes_on), {"name": "a"}, context(tmp_path), 0.1)
+    goes_on.set()
+
+
+def test_the_end_of_no_threads_has_come() -> None:
+    assert end_of(()).done()
+
+
+async def test_a_name_that_is_looked_up_is_no_work_of_a_call(
+    tmp_path: Path, goes_on: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(*_: object) -> list[object]:
+        goes_on.wait(PATIENCE_S)
+        return []
+
+    @capability("slow.send", mode="network", effect="blind")
+    async def send(name: str) -> str:
+        """Look a name up, and say that nothing was sent."""
+        try:
+            await asyncio.wait_for(asyncio.get_running_loop().getaddrinfo(name, 80), 0.05)
+        except TimeoutError as error:
+            raise CapabilityUnavailable("nothing was sent") from error
+        return name
+
+    see_threads(asyncio.get_running_loop())
+    monkeypatch.setattr("socket.getaddrinfo", look_up)
+    with pytest.raises(CapabilityUnavailable):
+        await invoke(send, {"name": "a"}, context(tmp_path), PATIENCE_S)
     goes_on.set()
