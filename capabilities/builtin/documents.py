@@ -127,6 +127,10 @@ def _table(
     heads = list(columns)
     if not heads:
         heads = list(dict.fromkeys(name for row in rows if isinstance(row, Mapping) for name in row))
+    for number, row in enumerate(rows, 1):
+        if isinstance(row, Mapping) and row and not set(heads) & row.keys():
+            cause = f"row {number} has none of the columns {', '.join(heads)}; it has {', '.join(row)}"
+            raise CapabilityRejected(cause, "spell the columns as the rows do")
     return heads, [
         [_cell(row.get(name)) for name in heads] if isinstance(row, Mapping) else list(row) for row in rows
     ]

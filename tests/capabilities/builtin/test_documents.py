@@ -135,3 +135,12 @@ def test_a_path_outside_is_refused(world: CallContext, tmp_path: Path, path: str
 def test_a_csv_with_words_beside_its_rows_is_refused(world: CallContext) -> None:
     with pytest.raises(CapabilityRejected, match=r"a \.csv has columns and rows only"):
         create(world, "a.csv", title="x")
+
+
+def test_rows_that_have_none_of_the_columns_are_refused() -> None:
+    with pytest.raises(CapabilityRejected, match="row 2 has none of the columns Title"):
+        documents._table(["Title"], [{"Title": "a"}, {"title": "b"}])
+    assert documents._table(["Title", "More"], [{"Title": "a"}, ["b", "c"]]) == (
+        ["Title", "More"],
+        [["a", None], ["b", "c"]],
+    )
