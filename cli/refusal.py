@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -34,10 +35,10 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
 
     Output for which there is no room is a refusal; output whose reader has left is nothing to speak of.
     """
-    if isinstance(error, OSError) and error.errno in (*_NO_ROOM, errno.EPIPE) and not _can_print():
+    if isinstance(error, OSError) and _is_of_output(error):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its exit
         if error.errno != errno.EPIPE:
-            cause = f"{error.filename or 'the output'} cannot be written: {os.strerror(error.errno)}"
+            cause = f"the output cannot be written: {error.strerror}"
             say_refusal(SetupError(cause, "make room; what has run is on record: planwright ls"), arguments)
         return
     faults = _store_faults(arguments)
@@ -49,13 +50,18 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
     say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
 
 
-def _can_print() -> bool:
-    """Say whether what was printed has gone out: an error may be that of another file or pipe."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return False
-    return True
+def _is_of_output(error: OSError) -> bool:
+    """Say whether it is what was printed that could not be written: that has no name of a file."""
+    if error.errno == errno.EPIPE:
+        return _has_no_reader(sys.stdout.fileno())
+    return error.errno in _NO_ROOM and error.filename is None
+
+
+def _has_no_reader(descriptor: int) -> bool:
+    """Say whether nobody reads a pipe any more (poll(2), POLLERR): another pipe may have broken."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))
 
 
 def _store_faults(arguments: Sequence[str]) -> list[StoreFinding]:

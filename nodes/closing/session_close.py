@@ -25,7 +25,7 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
             answer, status = run.answer or "", run.status
         elif status == "cancelled":
-            status = invocation.ends_as
+            status = (run and run.ends_as) or invocation.ends_as  # asked a moment ago, and not heeded yet
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too

@@ -70,10 +70,22 @@ async def test_a_call_whose_thread_goes_on_is_still_under_way(
 async def test_a_call_whose_thread_ends_meanwhile_can_be_looked_up(
     tmp_path: Path, goes_on: threading.Event
 ) -> None:
+    async def sent(name: str) -> str | None:
+        """Say that it has not happened."""
+        return None
+
+    @capability("late.send", mode="network", effect="queryable", lookup=sent)
+    async def send(name: str) -> str:
+        """Send by a client that blocks, and stop it when nobody waits any more."""
+        try:
+            await asyncio.to_thread(goes_on.wait, PATIENCE_S)
+        finally:
+            goes_on.set()
+        return name
+
     see_threads(asyncio.get_running_loop())
-    asyncio.get_running_loop().call_later(0.15, goes_on.set)
     with pytest.raises(EffectInDoubt) as doubt:
-        await invoke(sending("queryable", goes_on), {"name": "a"}, context(tmp_path), 0.1)
+        await invoke(send, {"name": "a"}, context(tmp_path), 0.1)
     assert not isinstance(doubt.value, StillUnderWay)
 
 
