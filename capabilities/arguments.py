@@ -32,6 +32,21 @@ def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bo
             yield f"{capability.name}: params: their check broke: {type(error).__name__}: {error}"
 
 
+def as_called(
+    capability: Capability, params: dict[str, JsonValue], *, literal: bool = False
+) -> dict[str, JsonValue]:
+    """Spell arguments as the call will have them, where all are known and right; else as they are.
+
+    A person and the policy judge what is sent: `"yes"` may be sent as true.
+    """
+    if not literal and has_reference(params):
+        return params
+    try:
+        return check_arguments(capability, params)
+    except CapabilityRejected:
+        return params  # `misfits` says what is wrong
+
+
 def _at(params: dict[str, JsonValue], path: tuple[object, ...]) -> JsonValue:
     value: JsonValue = params
     for part in path:

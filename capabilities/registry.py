@@ -66,12 +66,16 @@ class Registry:
         left_out: set[str] = set()
         by_name: dict[str, Capability] = {}
         spelled: set[str] = set()
+        taken: list[str] = []
         for capability in capabilities:
             if capability.name == TOOL_SEARCH:
                 raise SetupError(
                     f"the name {TOOL_SEARCH} is taken: by it a loop finds more tools", "rename it"
                 )
-            if (alike := capability.name.lower()) in spelled:
+            if (alike := capability.name.lower()) in spelled and capability.server:
+                taken.append(capability.name)  # a server may have a new tool at any time
+                continue
+            if alike in spelled:
                 raise SetupError(f"two capabilities are named {capability.name}", "rename one of them")
             spelled.add(alike)
             if self.prohibits(capability.name):
@@ -79,6 +83,8 @@ class Registry:
             else:
                 by_name[capability.name] = capability
         self.left_out = frozenset(left_out)
+        self.taken = tuple(taken)
+        """Names of tools of MCP servers that are left out: others have these names."""
         self._by_name: Mapping[str, Capability] = MappingProxyType(by_name)
         self._names = sorted(by_name)
         self._absent = absent

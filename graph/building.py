@@ -112,6 +112,7 @@ def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) ->
     modules = settings.capabilities
     more = [*own, *servers.capabilities]
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, servers.absent)
+    servers.leave_out(registry.taken)
     check_compensations(registry)
     check_agents(settings, registry)
     check_roles(settings)

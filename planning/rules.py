@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from planwright.capabilities.arguments import misfits
+from planwright.capabilities.arguments import as_called, misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.compensation_check import step_flaws
 from planwright.capabilities.contract import Capability
@@ -139,7 +139,8 @@ def _absent(step: PlanStep, name: str | None, registry: Registry) -> Finding:
 
 def ruling_of(capability: Capability, step: PlanStep, call_context: CallContext) -> Ruling:
     """Ask the policy about a step's arguments as far as they are known."""
-    return decide(capability, step.params, call_context, references=not step.literal)
+    params = as_called(capability, step.params, literal=step.literal)
+    return decide(capability, params, call_context, references=not step.literal)
 
 
 def _denied(step: PlanStep, capability: Capability, ruling: Ruling) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
+from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
@@ -99,12 +100,11 @@ def _call(
     step: PlanStep, registry: Registry, call_context: CallContext, approval: ApprovalSettings
 ) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    capability, references = (
-        registry[step.capability or ""].narrowed(step.params, call_context),
-        not step.literal,
-    )
+    declared, references = registry[step.capability or ""], not step.literal
+    params = as_called(declared, step.params, literal=step.literal)
+    capability = declared.narrowed(params, call_context)
     risk = highest_risk(step.estimated_risk, capability.risk)
-    judged = judge(capability, step.params, call_context, approval.of_plan, risk=risk, references=references)
+    judged = judge(capability, params, call_context, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks
     gated = judged.own_gate or destructive or never_shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -74,6 +74,10 @@ class Servers:
                 yield f"{standing.problem}; {standing.next_step}"
             for tool, why in standing.left_out.items():
                 yield f"{standing.name}: its tool {tool} is left out: {why}"
+
+    def leave_out(self, taken: Collection[str]) -> None:
+        """Leave out the tools whose names are taken by others: a server may have a new tool at any time."""
+        self.standings = tuple(_without(standing, taken) for standing in self.standings)
 
     def close(self) -> None:
         """End the processes and connections of the servers, and the thread they live on."""
@@ -180,6 +184,17 @@ def _ready(standing: Standing, tools: Sequence[Tool], call: Call, settings: Sett
         except SetupError as error:
             left_out[tool.name] = error.cause
     return replace(standing, state="ready", tools=capabilities, left_out=left_out)
+
+
+def _without(standing: Standing, taken: Collection[str]) -> Standing:
+    """Move tools by their names from those of a server to those that are left out."""
+    why = {
+        tool: f"the name {capability.name} is taken"
+        for tool, capability in standing.tools.items()
+        if capability.name in taken
+    }
+    tools = {tool: capability for tool, capability in standing.tools.items() if tool not in why}
+    return replace(standing, tools=tools, left_out={**standing.left_out, **why}) if why else standing
 
 
 def _calling(loop: asyncio.AbstractEventLoop, server: ConnectedServer) -> Call:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.capabilities.arguments import misfits
+from planwright.capabilities.arguments import as_called, misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.check import reached, unreachable
@@ -101,6 +101,8 @@ def call_ruling(
     Raises SetupError where it takes arguments to say where the call goes and none are known, and
     CapabilityRejected where those that are do not say it.
     """
+    flaw = "" if args is None else _flaw(capability, args, context)
+    args = None if args is None else as_called(capability, args)
     filled = {**capability.defaults, **(args or {})}
     try:
         explanation = explain_ruling(capability, args, context, references=True)
@@ -114,7 +116,6 @@ def call_ruling(
         (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
         for match in explanation.matches
     ]
-    flaw = "" if args is None else _flaw(capability, args, context)
     consent = _consent(judged, refused=bool(flaw), undecided=explanation.ruling.undecided)
     return CallRuling(explanation, looks, flaw, consent)
 

@@ -35,6 +35,7 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     settings = load(workspace)
     with closing(start_servers(settings)) as servers:
         registry = _registry(settings, servers)
+        servers.leave_out(registry.taken)
         mcp_views.say_absent(servers)
     if name is not None:
         return _show_one(registry, name)

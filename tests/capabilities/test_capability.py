@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, Field, JsonValue, SecretStr
 
-from planwright.capabilities.arguments import misfits
+from planwright.capabilities.arguments import as_called, misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, Guide, check_arguments
 from planwright.capabilities.declaration import capability
@@ -378,3 +378,23 @@ def test_a_default_that_cannot_be_made_alone_is_refused() -> None:
     send.__annotations__["text"] = Annotated[str, Field(default_factory=lambda values: values["name"])]
     with pytest.raises(SetupError, match="cannot be made: KeyError"):
         capability("work.send")(send)
+
+
+@capability("parcel.insure", mode="delegated")
+def insure(urgent: bool, amount: float = 1.0) -> bool:
+    """Insure a parcel."""
+    return urgent
+
+
+@pytest.mark.parametrize(
+    ("params", "judged"),
+    [
+        ({"urgent": "yes"}, {"urgent": True, "amount": 1.0}),
+        ({"urgent": "perhaps"}, {"urgent": "perhaps"}),
+        ({"urgent": "{{steps.s1.output.urgent}}"}, {"urgent": "{{steps.s1.output.urgent}}"}),
+    ],
+)
+def test_what_is_judged_is_what_would_be_sent(
+    params: dict[str, JsonValue], judged: dict[str, JsonValue]
+) -> None:
+    assert as_called(insure, params) == judged

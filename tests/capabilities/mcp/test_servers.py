@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.domain.errors import (
     CapabilityError,
@@ -314,3 +315,22 @@ def test_no_secret_is_in_what_is_wrong_with_a_server(
         (line,) = agent.servers.problems
         (standing,) = agent.servers.standings
     assert ("hunter2" in line) is ("hunter2" in standing.cause) is (not secrets)
+
+
+def test_a_tool_whose_name_is_taken_is_left_out_and_the_rest_goes_on(workspace: Path) -> None:
+    """A server may have a new tool at any time: it stops no workspace."""
+
+    @capability("time.get_current_time", mode="read_only")
+    def mine(timezone: str) -> str:
+        """Tell the time."""
+        return timezone
+
+    agent = build_graph(load(workspace, mcp={"grave": GRAVE}), capabilities=[mine])
+    try:
+        (standing,) = [each for each in agent.servers.standings if each.name == "time"]
+        assert standing.left_out == {"get_current_time": "the name time.get_current_time is taken"}
+        assert [*standing.tools] == ["convert_time"]
+        assert any("get_current_time is left out" in line for line in agent.servers.problems)
+        assert agent.single_calls.schema_of("time.get_current_time") == mine.args_schema
+    finally:
+        agent.close()
