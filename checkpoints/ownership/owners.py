@@ -138,20 +138,29 @@ def owner_of(text: str) -> Owner:
     return Owner(*parts) if len(parts) == len(Owner._fields) else Owner("", "", "", *parts[:3])
 
 
-def living_sender(connection: sqlite3.Connection, owner: str | None, mine: str = "") -> str:
-    """Name the process that began an effect, if it is another one and may still send it; else it is empty."""
+def living_sender(
+    connection: sqlite3.Connection, owner: str | None, mine: str = "", *, surely: bool = False
+) -> str:
+    """Name the process that began an effect, if it is another one and may still send it; else it is empty.
+
+    With `surely` one counts whose life is known: of a worker that died on another machine nobody ever hears.
+    """
     if not owner or owner == mine:
         return ""
     life_of = getattr(connection, "life_of", None)  # of a server, which keeps the locks itself
     if life_of is None:
         file = Path(connection.execute("PRAGMA database_list").fetchone()[2])
         life_of = Owners(folder_of(file)).life_of
-    return "" if life_of(owner) == "dead" else owner_of(owner).label
+    life = life_of(owner)
+    return owner_of(owner).label if life == "alive" or (life == "unknown" and not surely) else ""
 
 
 def sender_of(connection: sqlite3.Connection, effect: sqlite3.Row) -> str:
-    """Name the process that may still send an effect, by its row; "" where none lives, or it has ended."""
-    return living_sender(connection, effect["owner"]) if effect["status"] == "intent" else ""
+    """Name the process that may still send an effect, by its row; "" where none lives, or it has ended.
+
+    A person may decide where nobody can tell: else an effect of a lost machine would be in doubt for good.
+    """
+    return living_sender(connection, effect["owner"], surely=True) if effect["status"] == "intent" else ""
 
 
 def folder_of(database: Path) -> Path:
