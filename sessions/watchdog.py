@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container
+from contextlib import suppress
 
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.runs import Run
@@ -35,7 +36,8 @@ class Watchdog:
         for run_id, invocation in list(self._working.items()):
             if invocation.worked_s > most_s and not invocation.cancelled_by:
                 by = "the limit queue.max_execution_time_s"
-                await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
+                with suppress(RunError):  # it has ended in this moment
+                    await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
         for queued in await self._stores.queue.runnable(self._clock()):
             if queued.run.run_id not in mine and self._stores.leases.is_silent(queued.run):
                 await self._free(queued)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
+from planwright.sessions.watchdog import Watchdog
+from planwright.state.invocation import Invocation
 from tests.opened_store import opened_store, store_url
 from tests.scenarios.conftest import Scene
 from tests.sessions.conftest import AtWork, eventually, until
@@ -112,3 +115,17 @@ async def test_a_run_whose_owner_reports_is_left_alone(scene: Scene, at_work: At
         async with at_work(agent):
             await eventually(lambda: scene.rows(ANOTHER) == [{"status": "completed"}])
     assert scene.rows("SELECT status FROM runs WHERE thread_id <> 'another'") == [{"status": "running"}]
+
+
+async def test_a_run_that_ends_while_its_time_is_measured_is_no_end_of_its_worker(
+    scene: Scene, at_work: AtWork
+) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read", queue={"look_s": 0.01})
+    await agent.aenqueue("Read", thread_id="t")
+    async with at_work(agent):
+        await until(scene, "completed")
+    run = await agent.stores.runs.latest("t")
+    assert run is not None
+    agent.door.working[run.run_id] = cast(Invocation, SimpleNamespace(worked_s=1e9, cancelled_by=""))
+    await Watchdog(agent).look(())
+    assert scene.rows("SELECT status FROM runs") == [{"status": "completed"}]
