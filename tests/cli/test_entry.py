@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -31,16 +32,22 @@ main()
 """
 
 
-def test_ctrl_c_while_the_program_loads_is_no_traceback(desk: Desk) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", STOPPED_WHILE_IT_LOADS],
+def run(desk: Desk, *command: str, out: IO[str] | int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+    """Run a command in a workspace, with its output wherever that is to go."""
+    return subprocess.run(
+        command,
         cwd=desk.folder,
         env=environment(None),
-        capture_output=True,
+        stdout=out,
+        stderr=subprocess.PIPE,
         text=True,
         timeout=PATIENCE_S,
         check=False,
     )
+
+
+def test_ctrl_c_while_the_program_loads_is_no_traceback(desk: Desk) -> None:
+    done = run(desk, sys.executable, "-P", "-c", STOPPED_WHILE_IT_LOADS)
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
@@ -49,16 +56,7 @@ def test_ctrl_c_while_the_program_loads_is_no_traceback(desk: Desk) -> None:
 def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]) -> None:
     assert desk.run("run", "What tickets are open?").code == 0
     with FULL.open("w") as full:
-        done = subprocess.run(
-            [*COMMAND, *words],
-            cwd=desk.folder,
-            env=environment(None),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        done = run(desk, *COMMAND, *words, out=full)
     assert done.returncode == 1
     cause, next_step = done.stderr.splitlines()
     assert cause == "error: the output cannot be written: No space left on device"
@@ -66,13 +64,5 @@ def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]
 
 
 def test_a_reader_that_leaves_early_is_no_error(desk: Desk) -> None:
-    piped = subprocess.run(
-        ["sh", "-c", '"$@" | true', "sh", *COMMAND, "capabilities"],
-        cwd=desk.folder,
-        env=environment(None),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+    piped = run(desk, "sh", "-c", '"$@" | true', "sh", *COMMAND, "capabilities")
     assert (piped.stdout, piped.stderr) == ("", "")
