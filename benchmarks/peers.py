@@ -14,14 +14,14 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 from rich.console import Console
 
 from benchmarks.figures import RESULTS, SCRATCH, join_results
@@ -62,7 +62,10 @@ async def datetime__now(timezone: str = "UTC") -> dict[str, str]:
 
 
 @tool
-async def memory__search(query: str, limit: int = 5) -> list[str]:
+async def memory__search(
+    query: Annotated[str, Field(description="words to look for")],
+    limit: Annotated[int, Field(ge=1, le=100)] = 5,
+) -> list[str]:
     """Search what the user asked to be remembered."""
     return [query][:limit]
 

@@ -19,7 +19,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunHeld
 from planwright.domain.run_context import read_context
 from planwright.graph.background import EnqueueOptions, enqueue
-from planwright.graph.checks import read_state, thread_of
+from planwright.graph.checks import check_tenant, read_state, thread_of
 from planwright.graph.door import Door
 from planwright.graph.forks.fork import Forking, ForkOptions, NewRunOptions, Point
 from planwright.graph.forks.rewind import Rewinding
@@ -150,12 +150,14 @@ class RunActions(Compiled):
 
         `source` is a run id, a thread id, or a config as in `get_state_history`. Steps that were done,
         at the checkpoint or by now, keep their results; those in `rerun`, and what needs them, run again.
-        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError for what cannot be forked.
+        Of `context`, `channel` and `gate_ttl_s` count. Raises RunError for what cannot be forked, and for a
+        run of another tenant than the context names.
         """
         name = source if isinstance(source, str) else thread_of(source)
         if not isinstance(source, str):
             checkpoint_id = checkpoint_id or source["configurable"].get("checkpoint_id")
         again = [rerun] if isinstance(rerun, str) else list(rerun)
+        check_tenant(await self.stores.forks.run_named(name), context)
         begin = self._forking.begin(name, checkpoint_id, again, thread_id, read_context(context))
         return {"configurable": {"thread_id": await begin}}
 
@@ -171,8 +173,10 @@ class RunActions(Compiled):
         """Begin a run that undoes what a run has done, and return its config for `invoke(None, …)`.
 
         `source` is a run or a thread, by id; a person approves it. What the steps `without` did stays, with
-        what that builds on. Of `context`, `channel` and `gate_ttl_s` count. Raises RunError.
+        what that builds on. Of `context`, `channel` and `gate_ttl_s` count. Raises RunError, also for a run
+        of another tenant than the context names.
         """
+        check_tenant(await self.stores.forks.run_named(source), options.get("context"))
         context, thread_id = read_context(options.get("context")), options.get("thread_id")
         return {"configurable": {"thread_id": await self.undoing.begin(source, context, thread_id, without)}}
 

@@ -38,9 +38,9 @@ def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) 
     """Begin a run that comes from another, and follow it. Returns the exit code."""
     settings = load_logged(workspace)
     name = full_name(settings, source)
-    find_run(settings, name)  # what is not there makes no store
+    run = find_run(settings, name)  # what is not there makes no store
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = RunContext(channel="cli", gate_ttl_s=ttl)
+    context = RunContext(tenant=run["tenant"], channel="cli", gate_ttl_s=ttl)
     agent = build_graph(settings)
     try:
         config = begin(agent, name, context)

@@ -62,3 +62,18 @@ def test_a_thread_whose_run_has_ended_is_still_its_tenants(
     agent.invoke(Command(resume="reject"), config, context=ACME)
     with pytest.raises(RunError, match="belongs to another tenant"):
         agent.invoke(given, config, context=RunContext(tenant="other"))
+
+
+@pytest.mark.parametrize("context", OTHERS, ids=repr)
+@pytest.mark.parametrize("way", ["fork", "undo"])
+def test_a_run_of_another_tenant_is_neither_forked_nor_undone(
+    make_agent: MakeAgent, new_thread: MakeConfig, wipe: Capability, way: str, context: Any
+) -> None:
+    agent, config = make_agent([step()], [wipe]), new_thread()
+    agent.invoke(REQUEST, config, context=ACME)
+    agent.invoke(Command(resume="reject"), config, context=ACME)
+    thread = str(config["configurable"]["thread_id"])
+    begin = agent.fork if way == "fork" else agent.undo
+    with pytest.raises(RunError, match="belongs to another tenant"):
+        begin(thread, context=context, thread_id="theirs")
+    assert agent.loop.call(lambda: agent.stores.runs.latest("theirs")) is None
