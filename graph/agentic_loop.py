@@ -131,12 +131,9 @@ def approval_tasks(state: LoopState, asking: list[ToolCall]) -> list[ApprovalTas
     groups: dict[str, list[ToolCall]] = defaultdict(list)
     for call in asking:
         groups[call.checked.gate_subject if call.checked else call.call_id].append(call)
-    return [
-        ApprovalTask(
-            loop=state["loop"],
-            batch=state["batch"],
-            calls=calls,
-            others=[call.signature for call in state["calls"] if call not in calls],
-        )
-        for calls in groups.values()
-    ]
+    tasks = []
+    for calls in groups.values():
+        own = set(map(id, calls))
+        others = [call.signature for call in state["calls"] if id(call) not in own]
+        tasks.append(ApprovalTask(loop=state["loop"], batch=state["batch"], calls=calls, others=others))
+    return tasks

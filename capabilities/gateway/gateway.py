@@ -17,8 +17,9 @@ from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
-from planwright.capabilities.gateway.permit import Admitted, Permit, opens, says_again
+from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit
 from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
+from planwright.capabilities.gateway.read_once import ReadOnce
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.gateway.step_gates import check_step_gates
@@ -35,13 +36,10 @@ from planwright.domain.errors import (
     CapabilityChanged,
     CapabilityForbidden,
     GateError,
-    PlanwrightError,
 )
 from planwright.domain.lease import Lease
 from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.settings import Settings
-
-KEPT_PLANS = 64
 
 
 class Gateway:
@@ -55,7 +53,8 @@ class Gateway:
         self._stores = stores
         self._settings = settings
         self._locks = ResourceLocks()
-        self._plans: dict[tuple[Lease, str], asyncio.Future[RunnablePlan]] = {}
+        self._plans = ReadOnce(self._read_plan)
+        self._approved_gates = ReadOnce(self._read_gate)
 
     async def call(
         self, name: str, params: dict[str, JsonValue], site: CallSite, listener: CallListener
@@ -131,7 +130,7 @@ class Gateway:
         """
         plan = await self.runnable_plan(lease, plan_hash)
         if uid not in plan.steps:
-            self._plans.pop((lease, plan_hash), None)
+            self._plans.forget((lease, plan_hash))
             plan = await self.runnable_plan(lease, plan_hash)
         return plan
 
@@ -141,16 +140,21 @@ class Gateway:
 
     async def runnable_plan(self, lease: Lease, plan_hash: str) -> RunnablePlan:
         """Read a plan from the record, once; without steps when nobody approved it."""
-        key = (lease, plan_hash)
-        if key not in self._plans:
-            while len(self._plans) >= KEPT_PLANS:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = asyncio.ensure_future(self._stores.plans.runnable(lease.run_id, plan_hash))
-        try:
-            return await asyncio.shield(self._plans[key])
-        except PlanwrightError:
-            self._plans.pop(key, None)
-            raise
+        return await self._plans.get((lease, plan_hash))
+
+    async def _read_plan(self, key: tuple[Lease, str]) -> RunnablePlan:
+        lease, plan_hash = key
+        return await self._stores.plans.runnable(lease.run_id, plan_hash)
+
+    async def _gate(self, lease: Lease, id_: str) -> GateCalls:
+        """Read a gate from the record, once where it was approved: that stays, and its card may be long."""
+        gate = await self._approved_gates.get((lease, id_))
+        if not gate.approved:
+            self._approved_gates.forget((lease, id_))
+        return gate
+
+    async def _read_gate(self, key: tuple[Lease, str]) -> GateCalls:
+        return GateCalls(await self._stores.gates.read(key[1]))
 
     def as_pinned(self, checked: VerifiedStep) -> bool:
         """Say whether a step would call what was verified, under the same policy and catalog."""
@@ -218,13 +222,14 @@ class Gateway:
                 await self.refuse_again(capability, args, site)
             return Permit(plan.approved or named is not None)
         try:
-            gate = await self._stores.gates.read(
-                gate_id(site.lease.run_id, "step", site.checked.gate_subject)
+            calls = await self._gate(
+                site.lease, gate_id(site.lease.run_id, "step", site.checked.gate_subject)
             )
         except GateError as error:
             raise CapabilityForbidden(f"{capability.name} needs a person: {judged.reason}") from error
-        if not opens(gate, args, site.checked):
+        if not calls.opens(args, site.checked):
             raise CapabilityForbidden(f"nobody approved {capability.name} with these arguments")
+        gate = calls.gate
         try:
             check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
         except GateError as error:
@@ -232,7 +237,7 @@ class Gateway:
         by_a_person = gate.channel not in ("rule", "policy")
         if not by_a_person:
             await self.refuse_again(capability, args, site)
-        return Permit(by_a_person, again=by_a_person and says_again(gate, site.checked))
+        return Permit(by_a_person, again=by_a_person and calls.says_again(site.checked))
 
     async def refuse_again(
         self, capability: Capability, args: dict[str, JsonValue], site: CallSite, *, sources: bool = True

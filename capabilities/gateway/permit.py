@@ -35,16 +35,32 @@ class Admitted(NamedTuple):
     """Uids of the steps of its plan."""
 
 
-def says_again(gate: Gate, checked: VerifiedStep) -> bool:
-    """Say whether the card of a gate shows that the like was done before in its run."""
-    calls = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
-    return any(call.get("done_before") == gate.run_id for call in calls)
+class GateCalls:
+    """A gate as it is on record, with the calls that its card shows by the steps that they are of."""
 
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        card = sha256(gate.card)
+        self._as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
+        self._calls: dict[object, list[Mapping[str, JsonValue]]] = {}
+        for call in gate.calls:
+            self._calls.setdefault(call.get("uid"), []).append(call)
 
-def opens(gate: Gate, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
-    """Say whether a gate lets a call pass: approved as it was shown, with these arguments, as it is now."""
-    card = sha256(gate.card)
-    as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
-    calls = (call for call in gate.calls if call.get("uid", checked.uid) == checked.uid)
-    exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in calls)
-    return gate.status == "approved" and as_shown and exact
+    @property
+    def approved(self) -> bool:
+        """Whether it was approved as it was shown."""
+        return self.gate.status == "approved" and self._as_shown
+
+    def opens(self, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
+        """Say whether it lets a call pass: approved as shown, with these arguments, as it is now."""
+        calls = self._of(checked)
+        exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in calls)
+        return self.approved and exact
+
+    def says_again(self, checked: VerifiedStep) -> bool:
+        """Say whether its card shows that the like was done before in its run."""
+        return any(call.get("done_before") == self.gate.run_id for call in self._of(checked))
+
+    def _of(self, checked: VerifiedStep) -> list[Mapping[str, JsonValue]]:
+        """List the calls of a step, and those that name no step: a gate of one call has one of them."""
+        return self._calls.get(checked.uid, []) + self._calls.get(None, [])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from planwright.capabilities.gateway.permit import opens
+from planwright.capabilities.gateway.permit import GateCalls
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
@@ -30,7 +30,7 @@ async def check_step_gates(
     for gate in checked.gates:
         try:
             row = await gates.read(step_gate_id(run_id, checked, gate))
-            if not (opens(row, args, checked) and row.card.get("gate") == gate.name):
+            if not (GateCalls(row).opens(args, checked) and row.card.get("gate") == gate.name):
                 raise GateError(f"it was not opened for {checked.step.shown_name} with these arguments")
             check_approvals(row.gate_id, row.approvals, gate.approvers, gate.quorum)
         except GateError as error:

@@ -24,7 +24,8 @@ def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState
 
     async def parallel_execution(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation = invocation_of(config)
-        calls = []
+        calls: list[ToolCall] = []
+        decided: dict[str, Gate] = {}
         for call in state["calls"]:
             if call.proposed:
                 calls.append(await _proposed(call, proposals, invocation))
@@ -33,8 +34,10 @@ def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState
                 calls.append(call)
                 continue
             kind: GateKind = "info" if call.asks else "step"
-            gate = await gates.read(gate_id(invocation.run_id, kind, call.checked.gate_subject))
-            calls.append(call.model_copy(update=outcome(gate)))
+            id_ = gate_id(invocation.run_id, kind, call.checked.gate_subject)
+            if id_ not in decided:  # the calls of a reply may all share one
+                decided[id_] = await gates.read(id_)
+            calls.append(call.model_copy(update=outcome(decided[id_])))
         return {
             "calls": calls,
             "conversation": [answer_message(call) for call in calls if call.error or call.answer],

@@ -53,6 +53,18 @@ async def test_a_planned_call_is_made_and_recorded(make_bench: MakeBench, deeds:
     assert bench.effects() == [("a.do", "done")]
 
 
+async def test_a_gate_that_is_open_yet_is_read_again_when_it_is_decided(
+    make_bench: MakeBench, deeds: Any
+) -> None:
+    bench = await make_bench(deeds.declare(mode="destructive"))
+    await open_gate(bench, "a.do", {"what": "it"}, None)
+    with pytest.raises(CapabilityRejected, match="nobody approved"):
+        await bench.call("a.do", what="it")
+    decision = Decision(answer="approve", decided_by="sam", channel="test")
+    await bench.stores.gates.decide(gate_id("run_1", "step", bench.sites["a.do"].checked.uid), decision, NOW)
+    assert await bench.call("a.do", what="it") == "did it"
+
+
 async def test_a_pure_call_leaves_no_record(make_bench: MakeBench, deeds: Any) -> None:
     bench = await make_bench(deeds.declare(mode="read_only"))
     await bench.call("a.do")
