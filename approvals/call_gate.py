@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
-from planwright.capabilities.gateway.step_gates import check_step_gates, step_gate_id
+from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
 from planwright.checkpoints.consent.gates import Gates

@@ -11,13 +11,17 @@ import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import Future
-from typing import Any, TypeVar, Union
+from typing import Any, Generic, TypeVar, Union
 
 from planwright.checkpoints.engines.engine import Engine
+from planwright.domain.errors import PlanwrightError
 
 T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+MOST_READ_ONCE = 64
 Waiter = Union["Future[Any]", "asyncio.Future[Any]"]
 """Who waits for what a job returns or raises: a thread, or an event loop."""
 Answer = tuple[Waiter, object, BaseException | None]
@@ -108,3 +112,30 @@ def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answe
         if not isinstance(error, Exception):
             raise
         return waiter, None, error  # whoever waits has to hear of it
+
+
+class ReadOnce(Generic[K, V]):
+    """Read each record once; who asks meanwhile waits for that.
+
+    Of more than `MOST_READ_ONCE` records the oldest is forgotten.
+    """
+
+    def __init__(self, read: Callable[[K], Awaitable[V]]) -> None:
+        self._read = read
+        self._records: dict[K, asyncio.Future[V]] = {}
+
+    async def get(self, key: K) -> V:
+        """Return a record. Raises what its reading does; whoever asks next reads it anew."""
+        if key not in self._records:
+            while len(self._records) >= MOST_READ_ONCE:
+                del self._records[next(iter(self._records))]
+            self._records[key] = asyncio.ensure_future(self._read(key))
+        try:
+            return await asyncio.shield(self._records[key])
+        except PlanwrightError:
+            self.forget(key)
+            raise
+
+    def forget(self, key: K) -> None:
+        """Let the next who asks read it anew."""
+        self._records.pop(key, None)

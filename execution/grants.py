@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.capabilities.gateway.step_gates import check_step_gates
+from planwright.capabilities.gateway.permit import check_step_gates
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans

@@ -17,12 +17,10 @@ from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
-from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit
+from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit, check_step_gates
 from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
-from planwright.capabilities.gateway.read_once import ReadOnce
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
-from planwright.capabilities.gateway.step_gates import check_step_gates
 from planwright.capabilities.policy.consent import DENIES, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
@@ -30,6 +28,7 @@ from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.kept_effects import NEW, Past
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
+from planwright.checkpoints.reader import ReadOnce
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     CallRefused,

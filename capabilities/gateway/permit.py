@@ -1,4 +1,4 @@
-"""Whether the gate of a call lets it pass, and what the person who decided could read there."""
+"""Whether the gates of a call and of its step let it pass, checked on record in front of what it does."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
-from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.consent.approvers import check_approvals
+from planwright.checkpoints.consent.gate import Gate, gate_id
+from planwright.checkpoints.consent.gates import Gates
+from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.hashing import sha256
-from planwright.domain.verified_step import VerifiedStep
+from planwright.domain.verified_step import StepGate, VerifiedStep
 
 
 class Permit(NamedTuple):
@@ -64,3 +67,27 @@ class GateCalls:
     def _of(self, checked: VerifiedStep) -> list[Mapping[str, JsonValue]]:
         """List the calls of a step, and those that name no step: a gate of one call has one of them."""
         return self._calls.get(checked.uid, []) + self._calls.get(None, [])
+
+
+def step_gate_id(run_id: str, checked: VerifiedStep, gate: StepGate) -> str:
+    """Name the row of one of the gates of a step."""
+    return gate_id(run_id, "step", f"{checked.uid}:{gate.name}")
+
+
+async def check_step_gates(
+    gates: Gates, run_id: str, checked: VerifiedStep, args: Mapping[str, JsonValue]
+) -> Gate | None:
+    """Look that people have opened every gate of a step for exactly this; return the last, if there is one.
+
+    Raises CapabilityForbidden: no approval of a plan, rule or other gate takes the place of one of them.
+    """
+    row = None
+    for gate in checked.gates:
+        try:
+            row = await gates.read(step_gate_id(run_id, checked, gate))
+            if not (GateCalls(row).opens(args, checked) and row.card.get("gate") == gate.name):
+                raise GateError(f"it was not opened for {checked.step.shown_name} with these arguments")
+            check_approvals(row.gate_id, row.approvals, gate.approvers, gate.quorum)
+        except GateError as error:
+            raise CapabilityForbidden(f"the gate {gate.name} is not passed: {error.cause}") from error
+    return row

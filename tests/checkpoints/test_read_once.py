@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from planwright.capabilities.gateway.read_once import MOST, ReadOnce
+from planwright.checkpoints.reader import MOST_READ_ONCE, ReadOnce
 from planwright.domain.errors import RunError
 
 
@@ -56,8 +56,8 @@ async def test_one_who_is_cancelled_takes_the_record_from_nobody() -> None:
 async def test_a_record_that_is_forgotten_and_the_oldest_of_many_are_read_anew() -> None:
     records = Records()
     once = ReadOnce(records.read)
-    for key in [0, *range(1, MOST + 1), MOST, 0]:
+    for key in [0, *range(1, MOST_READ_ONCE + 1), MOST_READ_ONCE, 0]:
         await once.get(key)
-    once.forget(MOST)
-    await once.get(MOST)
-    assert records.reads == [*range(MOST + 1), 0, MOST]
+    once.forget(MOST_READ_ONCE)
+    await once.get(MOST_READ_ONCE)
+    assert records.reads == [*range(MOST_READ_ONCE + 1), 0, MOST_READ_ONCE]
