@@ -9,6 +9,7 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -81,6 +82,24 @@ class Requests:
     """Who asked it to pause; "" while nobody has."""
     extended: str | None = None
     """What it was given beyond its limits, by unit, as JSON; None for nothing."""
+
+
+FAMILY = """WITH RECURSIVE family(thread_id) AS (SELECT :thread UNION SELECT source.thread_id FROM family
+    JOIN runs made ON made.thread_id = family.thread_id JOIN forks ON forks.run_id = made.run_id
+    JOIN runs source ON source.run_id = forks.source_run)"""
+"""A thread, those that its forks came from, those that theirs came from, and so on."""
+
+_MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
+"""Holds of all rows but those of one message that is a text: those need not be read."""
+
+
+class Lineage(NamedTuple):
+    """The runs of a thread and of those that its forks came from."""
+
+    runs: frozenset[str]
+    """Ids of these runs."""
+    brought: list[dict[str, JsonValue]]
+    """The messages that they began with, as plain data, but for those that began with one text alone."""
 
 
 class Runs:
@@ -184,6 +203,18 @@ class Runs:
             return connection.execute(query, (thread_id,)).fetchone() is not None
 
         return await self._database.read(job, behind=("title",))
+
+    async def lineage(self, thread_id: str) -> Lineage:
+        """Read which runs led to what a thread holds, and the messages that they brought with them."""
+        query = f"""{FAMILY} SELECT run_id, CASE WHEN {_MORE_THAN_A_TEXT} THEN messages END FROM runs
+            WHERE thread_id IN (SELECT thread_id FROM family)"""
+
+        def job(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
+            return [(row[0], row[1]) for row in connection.execute(query, {"thread": thread_id})]
+
+        rows = await self._database.read(job, behind=())
+        brought = [message for _, messages in rows if messages for message in json.loads(messages)]
+        return Lineage(frozenset(run_id for run_id, _ in rows), brought)
 
     async def words_of(self, thread_id: str) -> str:
         """Join what the user wrote on a thread, requests and answers to questions, the newest first."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from langchain_core.messages import messages_to_dict
+from langchain_core.messages import BaseMessage, messages_from_dict, messages_to_dict
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
@@ -15,7 +15,7 @@ from planwright.checkpoints.sessions.queue import END_OF_TIME
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, RunError
-from planwright.domain.results import RunStatus
+from planwright.domain.results import RunStatus, answer_id
 from planwright.domain.run_context import options_of, read_context
 from planwright.graph.checks import (
     check_same_options,
@@ -71,6 +71,15 @@ class Arrivals:
         """
         run = await self._stores.runs.latest(thread_id)
         return run is not None and to_be_closed(run, snapshot)
+
+    async def after_foreign_text(self, run: Run, state: Sequence[BaseMessage]) -> bool:
+        """Say whether a run begins after messages that neither the user nor a run of ours wrote.
+
+        The messages of the thread's state may add to what is on record; they take nothing away from it.
+        """
+        lineage = await self._stores.runs.lineage(run.thread_id)
+        messages = [*messages_from_dict([*run.messages, *lineage.brought]), *state]
+        return any(is_foreign(message, lineage.runs) for message in messages)
 
     async def comes_again(self, entry: object, config: RunnableConfig, snapshot: StateSnapshot) -> bool:
         """Say whether a graph of the user's own, which is resumed, brings the input of a run once more.
@@ -142,3 +151,15 @@ class Arrivals:
             context=options_of(options),
             started_at=self._clock().isoformat(),
         )
+
+
+def is_foreign(message: BaseMessage, runs: Collection[str]) -> bool:
+    """Say whether a message is neither a text of the user or of whoever built the agent, nor a run's answer.
+
+    A block that is no text, as a file, holds what the user has read as little as a mail of somebody else.
+    """
+    if message.type in ("human", "system"):
+        blocks = message.content if isinstance(message.content, list) else []
+        return any(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
+    run_id = message.response_metadata.get("run_id") or (message.id or "").removeprefix(answer_id(""))
+    return run_id not in runs

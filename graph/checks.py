@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
@@ -100,11 +100,6 @@ def read_messages(entry: object) -> list[BaseMessage]:
             "put the text into a file of the workspace and name the file instead",
         )
     return messages
-
-
-def foreign(messages: Iterable[Mapping[str, object]]) -> bool:
-    """Say whether messages that came in hold what neither the user wrote nor whoever built the agent."""
-    return any(message.get("type") not in ("human", "system") for message in messages)
 
 
 def check_tenant(run: Run | None, context: object) -> None:

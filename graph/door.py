@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -33,7 +33,7 @@ from planwright.domain.run_context import RunContext, read_context
 from planwright.execution.versions import RunVersions, note
 from planwright.graph.arrivals import Arrival, Arrivals
 from planwright.graph.available_parts import AvailableParts
-from planwright.graph.checks import answered_by_id, foreign, nested, not_begun, profile_of
+from planwright.graph.checks import answered_by_id, nested, not_begun, profile_of
 from planwright.graph.control import Control
 from planwright.graph.watching import Watching
 from planwright.security.redaction.redactor import Redactor
@@ -107,8 +107,7 @@ class Door:
         """Check an arrival, take the run's lease, and keep it until the invocation ends.
 
         With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere; by a `control`
-        the caller can drain it.
-        Raises SetupError, RunError or GateError; then nothing has changed.
+        the caller can drain it. Raises SetupError, RunError or GateError; then nothing has changed.
         """
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
@@ -164,7 +163,7 @@ class Door:
             await self.stores.gates.expire(lease, self.clock())
             await self.stores.runs.set_status(lease, "running")
             _LOG.info("run %s goes on, lease %d", run.run_id, lease.token, extra=ids_of(run))
-        invocation = await self._invocation(run, lease, profile)
+        invocation = await self._invocation(run, lease, profile, snapshot.values.get("messages", ()))
         if invocation.in_session:
             invocation.record_event("task_started", {"channel": channel}, "task")
         if nested(arrival.config):
@@ -178,12 +177,15 @@ class Door:
         base = await self.stores.forks.base_of(run) if isinstance(input_, dict) and not fresh else None
         return AdmittedRun(input_, config, invocation.context, run, invocation, base)
 
-    async def _invocation(self, run: Run, lease: Lease, profile: RunProfile) -> Invocation:
-        """Make what the nodes of one call share, from what is on record of the run."""
+    async def _invocation(
+        self, run: Run, lease: Lease, profile: RunProfile, messages: Sequence[BaseMessage] = ()
+    ) -> Invocation:
+        """Make what the nodes of one call share, from what is on record of the run and its thread."""
         stores, spans = self.stores, open_spans(lease, profile.agent)
-        steps, words, last_seq, keys, worked_s = await asyncio.gather(
+        steps, words, foreign, last_seq, keys, worked_s = await asyncio.gather(
             stores.ledger.settled_steps(run.run_id),
             stores.runs.words_of(run.thread_id),
+            self.arrivals.after_foreign_text(run, messages),
             stores.journal.last_seq(run.run_id),
             stores.journal.keys(run.run_id),
             stores.work_times.of(run.run_id),
@@ -196,7 +198,7 @@ class Door:
             record=lambda event, key: stores.journal.append(event, key, lease),
             request=run.request,
             words=words,
-            foreign=foreign(run.messages),
+            foreign=foreign,
             clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",

@@ -44,7 +44,7 @@ class Invocation:
     """One call of the graph for one run of one thread.
 
     `lease` is the right to write for the run, and names it. `words` is what the user wrote on the thread, the
-    newest first; `foreign` says whether messages came in that neither the user nor a run of ours wrote. The
+    newest first; `foreign` says whether the thread holds what neither the user nor a run of ours wrote. The
     door sets all three, from the record. `seconds` is the time that goes by, whatever the clock says.
     """
 
@@ -63,7 +63,7 @@ class Invocation:
     words: str = ""
     """What the user wrote on the thread, the newest first, with blank lines between."""
     foreign: bool = False
-    """Whether messages came in that neither the user nor a run of ours wrote."""
+    """Whether the thread holds messages that neither the user nor a run of ours wrote."""
     clock: Clock = utc_now
     """Tells the time of day, in UTC; it may be set back."""
     seconds: Callable[[], float] = seconds_of_boot

@@ -26,6 +26,7 @@ from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, 
 from planwright.checkpoints.effects.undone import UNANSWERED
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.owners import living_sender
+from planwright.checkpoints.runs import FAMILY
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
 from planwright.domain.hashing import canonical_json, sha256, stored_json
 from planwright.domain.lease import Lease
@@ -230,17 +231,15 @@ class Ledger:
         return await self._called(where, {"run": run_id, "prefix": prefix})
 
     async def called_before(self, run_id: str, thread_id: str) -> set[str]:
-        """Name the capabilities called in other runs of a thread, and of the one that a fork came from."""
-        where = (
-            "s.run_id <> :run AND r.thread_id IN (:thread, (SELECT o.thread_id FROM forks f"
-            " JOIN runs o ON o.run_id = f.source_run WHERE f.run_id = :run))"
-        )
-        return await self._called(where, {"run": run_id, "thread": thread_id})
+        """Name the capabilities called in other runs of a thread, and of those that its forks came from."""
+        where = "s.run_id <> :run AND r.thread_id IN (SELECT thread_id FROM family)"
+        return await self._called(where, {"run": run_id, "thread": thread_id}, FAMILY)
 
-    async def _called(self, where: str, values: dict[str, str]) -> set[str]:
+    async def _called(self, where: str, values: dict[str, str], tables: str = "") -> set[str]:
         """Name what was called; a chain is not, for its parts are on record beside it."""
         query = (
-            "SELECT DISTINCT json_extract(s.result, '$.capability') FROM steps s JOIN runs r USING (run_id)"
+            f"{tables} SELECT DISTINCT json_extract(s.result, '$.capability')"
+            " FROM steps s JOIN runs r USING (run_id)"
             f" WHERE s.status <> 'skipped' AND {where}"
             " AND json_extract(s.result, '$.capability') NOT IN"
             " (SELECT name FROM chains c WHERE c.run_id = s.run_id)"
