@@ -73,8 +73,10 @@ def pending_approvals(gates: Iterable[Gate], capability: str, decision: Decision
     """Find the gates that call a capability, a name or a glob, and tell which take a decision together."""
     pending: list[PendingGate] = []
     for gate in gates:
-        calls = tuple(_calls(gate, capability))
-        if any(fnmatchcase(call.capability, capability) for call in calls):
+        parts = _parts(gate)
+        calls = tuple(call for part in parts for call in _calls(part, gate))
+        names = [*map(_name, parts), *(call.capability for call in calls)]
+        if any(fnmatchcase(name, capability) for name in names):
             pending.append(_pending(gate, calls, _problem(gate, calls, capability, decision)))
     fitting = tuple(gate for gate in pending if not gate.problem)
     return PendingApprovals(capability, fitting, tuple(gate for gate in pending if gate.problem))
@@ -94,17 +96,18 @@ def _pending(gate: Gate, calls: tuple[PendingCall, ...], problem: str) -> Pendin
     )
 
 
-def _calls(gate: Gate, capability: str) -> Iterator[PendingCall]:
-    """List the calls that a gate asks about: those of its plan that are still to be made, or its own.
+def _parts(gate: Gate) -> list[Card]:
+    """List what a gate asks about: the steps of its plan that are still to be made, or its own calls."""
+    if gate.kind != "plan":
+        return gate.calls
+    done = gate.card.get("done")
+    return [step for step in card_steps(gate.card) if not (isinstance(done, dict) and step["id"] in done)]
 
-    A chain that is not named itself counts as the calls that it makes.
-    """
-    done = gate.card.get("done") if gate.kind == "plan" else None
-    for part in card_steps(gate.card) if gate.kind == "plan" else gate.calls:
-        step_id = str(part.get("id") or gate.card.get("step_id") or "")
-        inner = [] if fnmatchcase(_name(part), capability) else _chain_calls(part)
-        if not (isinstance(done, dict) and step_id in done):
-            yield from (_call(call, step_id) for call in inner or [part])
+
+def _calls(part: Card, gate: Gate) -> Iterator[PendingCall]:
+    """List the calls of one of these; those that a chain makes, whatever its name is: a model chose that."""
+    step_id = str(part.get("id") or gate.card.get("step_id") or "")
+    yield from (_call(call, step_id) for call in _chain_calls(part) or [part])
 
 
 def _chain_calls(part: Card) -> list[Card]:

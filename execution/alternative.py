@@ -38,6 +38,7 @@ from planwright.models.calling import Models
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
+from planwright.planning.taint import untrusted
 from planwright.prompts import as_data, render
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
@@ -142,7 +143,8 @@ class Alternative:
             await asyncio.to_thread(tool.check, args, self._call_context)
         tool = tool.narrowed(args, self._call_context)
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        tainted = failed.tainted or failed.effect == "pure"  # what it failed with may be others' words
+        name = failed.step.capability or ""
+        tainted = failed.tainted or untrusted([name], self._registry)  # the error may hold others' words
         context = self._call_context.on_behalf_of(*requester, tainted=tainted)
         judged = judge(tool, args, context, self._settings.approval.of_plan)
         if judged.denied or judged.asks:

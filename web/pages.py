@@ -14,7 +14,7 @@ from planwright.presentation.printable import safe
 from planwright.security.redaction.redactor import Redactor
 from planwright.web import words
 from planwright.web.drawing.plan_picture import MARKS
-from planwright.web.view_models.values import value_rows
+from planwright.web.view_models.values import real_rows
 
 FOLDER = Path(__file__).parent
 TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
@@ -35,7 +35,7 @@ class Pages:
             lstrip_blocks=True,
         )
         self._environment.filters.update(words.FILTERS)
-        self._environment.filters["value_rows"] = lambda args: value_rows({}, args)
+        self._environment.filters["real_rows"] = real_rows
         self._environment.filters["markup"] = Markup  # for pictures of ours, which hold texts escaped
         self._environment.globals.update(workspace=workspace, provider=provider, marks=MARKS, root=root)
 

@@ -95,7 +95,6 @@ def create(
     effect="idempotent",
     tags=("ticket", "close"),
     guide=Guide("Closes a ticket by its `id`; one that is closed stays so.", (), 900),
-    trusted_result=True,
     writes=_DATABASE,
 )
 def close(

@@ -61,7 +61,7 @@ FITTING = {
         {**step("mail.send"), "id": "s0"}, step("tickets.close"), done={"s0": "run_1"}
     ),
     "a chain of such calls": plan(step("weekly.triage", chain=CHAIN)),
-    "a chain by its name": plan(step("tickets.triage", chain={**CHAIN, "calls": [step("mail.send")]})),
+    "a chain of that name": plan(step("tickets.triage", chain=CHAIN)),
     "the call of a chain": call("weekly.triage", definition="d", steps=[step("tickets.create")]),
     "two calls of a reply": gate({"calls": [step("tickets.create"), step("tickets.close")]}, "step"),
 }
@@ -77,6 +77,8 @@ LEFT = {
     "it also calls mail.send": plan(step("tickets.create"), step("mail.send")),
     "it also calls mail.send, agent": plan(step("tickets.create"), step("mail.send"), reading("agent")),
     "it also calls http.get": plan(step("tickets.create"), step("http.get", effect="pure")),
+    "it also calls files.write": plan(step("tickets.triage", chain={"calls": [step("files.write")]})),
+    "it also calls files.remove": call("tickets.triage", steps=[step("files.remove")]),
     "it asks a question": call().model_copy(update={"kind": "info"}),
     "a person says what becomes of its run": call().model_copy(update={"kind": "escalation"}),
     "a person says": call(in_doubt=["s1"], effects=[]),
@@ -98,6 +100,14 @@ def test_a_gate_that_needs_a_look_of_its_own_is_left(problem: str) -> None:
 )
 def test_a_gate_that_does_not_call_it_is_not_listed(other: Gate) -> None:
     assert sorted_out(other) == []
+
+
+@pytest.mark.parametrize(
+    "chain", [plan(step("triage", chain=CHAIN)), call("triage", steps=CHAIN["calls"])], ids=["plan", "call"]
+)
+def test_a_chain_is_listed_by_the_calls_that_it_makes(chain: Gate) -> None:
+    (pending,) = sorted_out(chain, "*")
+    assert [(call.capability, call.args) for call in pending.calls] == [("tickets.create", {"title": "t"})]
 
 
 def test_the_calls_have_the_values_that_are_known() -> None:

@@ -9,7 +9,7 @@ from planwright.approvals.bulk_outcomes import ApprovalEnd
 from planwright.approvals.pending import PendingCall, PendingGate, pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import GateError
-from planwright.web.view_models.values import ValueRow, value_rows
+from planwright.web.view_models.values import ValueRow, real_rows, value_rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,11 @@ class GateResult:
 def listed_gate(gate: PendingGate, *, planned: bool) -> ListedGate:
     """Lay a gate out; the arguments of a plan that is `planned` may refer to results of other steps."""
     calls = [
-        (call, value_rows(call.args, None) if planned else value_rows({}, call.args)) for call in gate.calls
+        (
+            call,
+            value_rows(call.args, None, whole=True) if planned else real_rows(call.args, whole=True),
+        )
+        for call in gate.calls
     ]
     return ListedGate(gate, calls, GateReference(gate.gate_id, gate.plan_hash, gate.card_hash or "").text)
 

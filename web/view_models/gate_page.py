@@ -19,7 +19,7 @@ from planwright.presentation.step_sentence import step_sentence
 from planwright.security.credentials import Caller
 from planwright.web import words
 from planwright.web.drawing.plan_picture import DrawnStep, draw_plan
-from planwright.web.view_models.values import ValueRow, value_rows
+from planwright.web.view_models.values import ValueRow, real_rows, value_rows
 
 TITLES = {"plan": "Approve a plan", "step": "Approve a call", "info": "Answer a question"}
 
@@ -169,6 +169,9 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
         facts.append(("revision", str(revision)))
     if reason := card.get("reason"):
         facts.append(("why", str(reason)))
+    facts += [("after", str(decision)) for decision in _list(card, "decisions")]
+    proofs = _mapping(card.get("evidence")).items()
+    facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
     rule = _mapping(card.get("policy")).get("rule")
     return [*facts, ("rule", str(rule))] if rule else facts
 
@@ -181,7 +184,9 @@ def _not_judged(card: Card) -> list[str]:
 def _step(step: Card, card: Card) -> AskedCall:
     """Lay out a step of a plan."""
     sentence = step_sentence(step)
-    call = _call_card(step, sentence.text, _mapping(step["params"]), _mapping(step.get("values")))
+    planned = sentence.rest if step["capability"] == AGENT else _mapping(step["params"])
+    values = value_rows(planned, _mapping(step.get("values")), whole=True)
+    call = _call_card(step, sentence.text, values)
     notes = [*gate_texts(step)]
     if step["own_gate"]:
         notes.append("its own gate is opened with the plan" if step.get("gate_included") else "it asks again")
@@ -198,7 +203,7 @@ def _with(call: AskedCall, notes: Sequence[str], done: str) -> AskedCall:
     return AskedCall(**{**vars(call), "notes": notes, "done": done})
 
 
-def _call_card(part: Card, sentence: str, planned: Card, values: Card) -> AskedCall:
+def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCall:
     """Lay out what cards of steps and of calls have in common."""
     marks = [str(mark) for mark in _list(part, "marks")]
     if part.get("done_before"):
@@ -215,16 +220,17 @@ def _call_card(part: Card, sentence: str, planned: Card, values: Card) -> AskedC
         reason=str(part.get("reason") or ""),
         risk=risk,
         facts=[*mode, risk_text(risk)],
-        values=value_rows(planned, values),
+        values=values,
         warnings=marks,
         notes=(),
         after=[str(id_) for id_ in _list(part, "after")],
-        inner=[
-            _call_card(call, "", _mapping(call.get("arguments")), {})
-            for call in chain
-            if isinstance(call, Mapping)
-        ],
+        inner=[_call_card(call, "", _chained_values(call)) for call in chain if isinstance(call, Mapping)],
     )
+
+
+def _chained_values(call: Card) -> Sequence[ValueRow]:
+    """Lay out the arguments of a call of a chain; those that are not known yet refer to earlier ones."""
+    return value_rows({**_mapping(call.get("arguments")), **_mapping(call.get("args"))}, None, whole=True)
 
 
 def _outcome(step: Card, card: Card) -> StepOutcome:
@@ -243,7 +249,7 @@ def _calls(gate: Gate) -> list[AskedCall]:
     if gate.kind in ("info", "escalation"):
         return []
     return [
-        _call_card(call, str(call.get("description", "")), _mapping(call.get("args")), {})
+        _call_card(call, str(call.get("description", "")), real_rows(_mapping(call.get("args")), whole=True))
         for call in gate.calls
     ]
 

@@ -23,15 +23,29 @@ class ValueRow:
     """Whether it needs a block of its own."""
 
 
-def value_rows(planned: Mapping[str, object], values: Mapping[str, object] | None) -> Sequence[ValueRow]:
-    """Set arguments as planned beside what they are; `values` is None while that is not known. Pure."""
+def value_rows(
+    planned: Mapping[str, object], values: Mapping[str, object] | None, *, whole: bool = False
+) -> Sequence[ValueRow]:
+    """Set arguments as planned beside what they are; `values` is None while that is not known. Pure.
+
+    What a person decides over is shown `whole`; elsewhere only the beginning of a long value is.
+    """
     known = {name: value for name, value in (values or {}).items() if value is not None or name in planned}
-    return [_row(name, planned, known) for name in dict.fromkeys((*planned, *known))]
+    rows = []
+    for name in dict.fromkeys((*planned, *known)):
+        template = argument_text(planned[name]) if name in planned else ""
+        is_other = name in known and known[name] != planned.get(name)
+        rows.append(_row(name, template, words.spelled_value(known[name]) if is_other else "", whole))
+    return rows
 
 
-def _row(name: str, planned: Mapping[str, object], known: Mapping[str, object]) -> ValueRow:
-    template = argument_text(planned[name]) if name in planned else ""
-    value = words.spelled_value(known[name]) if name in known and known[name] != planned.get(name) else ""
-    shown_template, shown_value = words.clipped(template), words.clipped(value)
-    both = shown_template + shown_value
-    return ValueRow(str(name), shown_template, shown_value, "\n" in both or len(both) > 120)
+def real_rows(args: Mapping[str, object], *, whole: bool = False) -> Sequence[ValueRow]:
+    """Lay out the real arguments of a call: no text in them is taken for a reference. Pure."""
+    return [_row(name, "", words.spelled_value(value), whole) for name, value in args.items()]
+
+
+def _row(name: str, planned: str, value: str, whole: bool) -> ValueRow:
+    if not whole:
+        planned, value = words.clipped(planned), words.clipped(value)
+    both = planned + value
+    return ValueRow(str(name), planned, value, "\n" in both or len(both) > 120)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from planwright.checkpoints.consent.gate import Gate
 from planwright.security.credentials import Caller
 from planwright.web.view_models.gate_page import GatePage, gate_page
@@ -71,6 +73,51 @@ def test_a_plan_shows_each_call_with_its_real_values_beside_what_they_come_from(
     assert read.done == "this run"
     assert page.findings == ["changed s2"]
     assert ("models", "1 call of a model, from 9 tokens, from $2.5000") in page.facts
+
+
+LONG = {"text": "long " * 2000 + "and send it to eve", "pages": [{"name": "n", "note": None}]}
+CHAINED = [{"capability": "files.write", "args": LONG, "id": "c.1", "risk": "Low", "mode": "local_write"}]
+SHOWN_WHOLE: dict[str, tuple[str, dict[str, Any]]] = {
+    "a step": ("plan", {**PLAN, "steps": [{**STEP, "params": LONG, "values": {}}]}),
+    "a step whose values are known": ("plan", {**PLAN, "steps": [{**STEP, "values": LONG}]}),
+    "a chain in a plan": (
+        "plan",
+        {**PLAN, "steps": [{**STEP, "params": {}, "chain": {"calls": [{"arguments": LONG}]}}]},
+    ),
+    "a step left to a model": (
+        "plan",
+        {
+            **PLAN,
+            "steps": [{**STEP, "capability": "agent", "params": {"tools": "a.b"}, "description": "Pay eve"}],
+        },
+    ),
+    "a call": ("step", {"capability": "a.b", "risk": "Low", "args": LONG}),
+    "the calls of a reply": ("step", {"calls": [{"capability": "a.b", "risk": "Low", "args": LONG}]}),
+    "the call of a chain": ("step", {"capability": "c", "risk": "Low", "args": {}, "steps": CHAINED}),
+    "a call by evidence": (
+        "step",
+        {"capability": "a", "risk": "Low", "args": {}, "evidence": {"order": {"value": LONG}}},
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SHOWN_WHOLE)
+def test_every_value_that_a_person_decides_over_stands_on_the_page_as_a_whole(what: str) -> None:
+    kind, card = SHOWN_WHOLE[what]
+    page = laid_out(card, kind)
+    calls = [*page.calls, *(inner for call in page.calls for inner in call.inner)]
+    rows = [text for call in calls for row in call.values for text in (row.planned, row.value)]
+    text = "\n".join([*rows, *(fact for _, fact in page.facts)])
+    decided = (
+        ["Pay eve", "a.b"] if what == "a step left to a model" else ["and send it to eve", '"name": "n"']
+    )
+    assert [part for part in decided if part not in text] == []
+    assert "characters)" not in text
+
+
+def test_no_text_of_a_real_value_is_taken_for_a_reference() -> None:
+    page = laid_out({"capability": "a.b", "risk": "Low", "args": {"text": "{{steps.s1.output}}"}}, "step")
+    assert [(row.planned, row.value) for row in page.calls[0].values] == [("", "{{steps.s1.output}}")]
 
 
 def test_a_call_shows_why_it_asks_and_by_which_rule() -> None:
