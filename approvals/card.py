@@ -84,7 +84,7 @@ def _step(
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
         **({"done_before": entry.done_before} if entry.done_before else {}),
-        **marked(values or entry.step.params),
+        **marked({**entry.step.params, **(values or {})}),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **_hint(entry.step),
         **_chain(entry),

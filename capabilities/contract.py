@@ -232,9 +232,13 @@ class Capability:
 def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Validate complete arguments and fill in defaults: these are judged, shown, recorded and sent.
 
-    Raises CapabilityRejected, also where checking them once more, as a call does, makes others of them.
+    Raises CapabilityRejected, also for a field at any depth that would be left out, and where checking them
+    once more, as a call does, makes others of them.
     """
     model, checked = _checked(capability, params)
+    if left_out := _left_out(capability, params, checked):
+        cause = f"{capability.name} was given bad arguments: {left_out}: extra inputs are not permitted"
+        raise CapabilityRejected(cause, "mend them")
     for again, dumped in (_checked(capability, checked), _checked(capability, params)):
         if dumped == checked or again == model:  # a set has no order of its own
             continue
@@ -256,6 +260,26 @@ def _checked(
     except Exception as error:  # a validator may be a user's own function
         cause = f"the check of the arguments of {capability.name} broke: {type(error).__name__}: {error}"
         raise CapabilityRejected(cause, "mend them, or the check") from error
+
+
+def _left_out(capability: Capability, params: Mapping[str, JsonValue], checked: JsonValue) -> str:
+    """Name the fields that are not among the checked arguments: a nested model drops unknown ones."""
+    try:
+        capability.args.model_validate(dict(params), extra="forbid")
+    except ValidationError as error:
+        extra = [entry["loc"] for entry in error.errors() if entry["type"] == "extra_forbidden"]
+        return ", ".join(".".join(map(str, place)) for place in extra if not _holds(checked, place))
+    return ""
+
+
+def _holds(value: JsonValue, place: tuple[int | str, ...]) -> bool:
+    """Say whether a value has a field; parts of the place that name the member of a union lead nowhere."""
+    for part in place[:-1]:
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+    return isinstance(value, dict) and place[-1] in value
 
 
 def error_summary(error: ValidationError) -> str:

@@ -84,10 +84,11 @@ class Requests:
     """What it was given beyond its limits, by unit, as JSON; None for nothing."""
 
 
-FAMILY = """WITH RECURSIVE family(thread_id) AS (SELECT :thread UNION SELECT source.thread_id FROM family
-    JOIN runs made ON made.thread_id = family.thread_id JOIN forks ON forks.run_id = made.run_id
-    JOIN runs source ON source.run_id = forks.source_run)"""
-"""A thread, those that its forks came from, those that theirs came from, and so on."""
+FAMILY = """family(thread_id) AS (
+    SELECT thread_id FROM runs WHERE thread_id = :thread UNION
+    SELECT source.thread_id FROM family JOIN runs made ON made.thread_id = family.thread_id
+    JOIN forks ON forks.run_id = made.run_id JOIN runs source ON source.run_id = forks.source_run)"""
+"""The table of a thread, those that its forks came from, those that theirs came from, and so on."""
 
 _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
 """Holds of all rows but those of one message that is a text: those need not be read."""
@@ -206,8 +207,9 @@ class Runs:
 
     async def lineage(self, thread_id: str) -> Lineage:
         """Read which runs led to what a thread holds, and the messages that they brought with them."""
-        query = f"""{FAMILY} SELECT run_id, CASE WHEN {_MORE_THAN_A_TEXT} THEN messages END FROM runs
-            WHERE thread_id IN (SELECT thread_id FROM family)"""
+        query = f"""WITH RECURSIVE {FAMILY}
+            SELECT run_id, CASE WHEN {_MORE_THAN_A_TEXT} THEN messages END
+            FROM runs WHERE thread_id IN (SELECT thread_id FROM family)"""
 
         def job(connection: sqlite3.Connection) -> list[tuple[str, str | None]]:
             return [(row[0], row[1]) for row in connection.execute(query, {"thread": thread_id})]

@@ -14,7 +14,7 @@ from datetime import datetime
 from langchain_core.messages import HumanMessage, messages_to_dict
 from pydantic import JsonValue
 
-from planwright.capabilities.arguments import misfits
+from planwright.capabilities.arguments import as_called, misfits
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.checkpoints.forks import Fork
@@ -70,11 +70,12 @@ def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> Pl
         wrong.append(f"{name}: what cannot be stored: {error}")
     if wrong:
         raise SetupError("; ".join(wrong), f"see its arguments: planwright capabilities {name}")
+    sent = as_called(capability, dict(args), literal=True)
     # Nobody estimates its risk: that of the capability counts.
     return PlanStep(
         id="call",
         capability=name,
-        params=dict(args),
+        params={key: sent[key] for key in args},
         description=f"Call {name}",
         estimated_risk="None",
     )
@@ -101,7 +102,7 @@ class SingleCalls:
         that is not new.
         """
         step = step_for(self._registry, name, args)
-        request = f"Call {name} {json_text(dict(args))}"
+        request = f"Call {name} {json_text(dict(step.params))}"
         offline = replace(context, provider=EMBEDDED.provider)
         thread_id = thread_id or str(uuid.uuid4())
         await write_down(self._stores, SingleCall(step, request), offline, thread_id, self._clock())

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
 from planwright.approvals.step_phrases import with_phrases
+from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
@@ -21,7 +22,7 @@ from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.plan import Plan
 from planwright.domain.references import resolve
 from planwright.domain.results import Finding, StepResult
@@ -78,7 +79,8 @@ def verify(
         checked = pinned(checked, registry, policy)
         checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
-        values = await known_values(checked, results, invocation.request, stores)
+        resolved = await known_values(checked, results, invocation.request, stores)
+        values = values_to_show(checked, resolved, registry)
         progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])
         card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
         card = with_phrases(with_criteria(card, checked, judged=judged), checked, registry)
@@ -150,6 +152,25 @@ async def known_values(
         with contextlib.suppress(CapabilityRejected):  # a reference that leads nowhere yet
             resolved = resolve(dict(entry.step.params), scope)
             values[entry.step.id] = resolved if isinstance(resolved, dict) else {}
+    return values
+
+
+def values_to_show(
+    checked: Sequence[VerifiedStep], resolved: Mapping[str, dict[str, JsonValue]], registry: Registry
+) -> dict[str, dict[str, JsonValue]]:
+    """Spell known arguments of steps as they will be sent, by step id, where they are planned otherwise."""
+    values: dict[str, dict[str, JsonValue]] = {}
+    for entry in checked:
+        capability, known = registry.get(entry.step.capability or ""), resolved.get(entry.step.id)
+        if capability is None or (known is None and entry.step.references and not entry.step.literal):
+            continue
+        params = dict(entry.step.params)
+        sent = as_called(capability, params if known is None else known, literal=True)
+        values[entry.step.id] = {
+            name: sent[name]
+            for name in params
+            if name in sent and canonical_json(sent[name]) != canonical_json(params[name])
+        }
     return values
 
 
