@@ -398,3 +398,39 @@ def test_what_is_judged_is_what_would_be_sent(
     params: dict[str, JsonValue], judged: dict[str, JsonValue]
 ) -> None:
     assert as_called(insure, params) == judged
+
+
+class Item(BaseModel):
+    """One thing that is ordered."""
+
+    sku: str
+    tag: Address | str = ""
+
+
+class Open(BaseModel, extra="allow"):
+    """A record that may hold more than it declares."""
+
+    name: str
+
+
+@capability("items.place", mode="network")
+def place_items(lines: list[Item], by_name: dict[str, Item], more: Open) -> None:
+    """Place an order."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "left_out"),
+    [
+        ({"lines": [{"sku": "a"}, {"sku": "b", "note": "after 5 pm"}]}, "lines.1.note"),
+        ({"by_name": {"x": {"sku": "a", "count": 2}}}, "by_name.x.count"),
+        ({"lines": [{"sku": "a", "tag": {"city": "Rome", "floor": 3}}]}, "lines.0.tag.Address.floor"),
+    ],
+)
+def test_a_nested_field_that_would_be_left_out_is_refused(changed: dict[str, Any], left_out: str) -> None:
+    fitting: dict[str, Any] = {"lines": [], "by_name": {}, "more": {"name": "n", "free": {"as": "it likes"}}}
+    assert check_arguments(place_items, fitting) == fitting
+    with pytest.raises(CapabilityRejected) as refused:
+        check_arguments(place_items, {**fitting, **changed})
+    cause = f"items.place was given bad arguments: {left_out}: extra inputs are not permitted"
+    assert refused.value.cause == cause
+    assert list(misfits(place_items, {**fitting, **changed})) == [cause]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import cast
 
+from pydantic import BaseModel, JsonValue
+
+from planwright.capabilities.declaration import capability
+from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.nodes.plan.verify import known_values
+from planwright.nodes.plan.verify import known_values, values_to_show
 
 NO_STORES = cast(Stores, None)  # nothing here is so large that it is stored by itself
 
@@ -42,3 +46,41 @@ async def test_a_result_that_the_plan_builds_on_is_shown_whatever_came_after_it(
     for name, text in (("read alpha", "ALPHA"), ("read beta", "BETA")):
         values = await known_values([reads(name, "any.md"), SAVE], RESULTS, "", NO_STORES)
         assert values == {"s2": {"text": text}}
+
+
+class Payment(BaseModel):
+    """Who gets how much."""
+
+    to: str
+    amount: int
+
+
+@capability("payments.send", mode="network")
+def send(payment: Payment, copies: int = 1) -> str:
+    """Send money."""
+    return f"{payment.amount * copies} to {payment.to}"
+
+
+def pays(**params: JsonValue) -> VerifiedStep:
+    return checked("pay", PlanStep(id="s2", capability="payments.send", params=params))
+
+
+def test_a_plan_shows_values_as_their_call_will_have_them() -> None:
+    entry = pays(payment={"to": "ada", "amount": "1_000"}, copies="1_0")
+    values = values_to_show([entry], {}, Registry([send]))
+    assert values == {"s2": {"payment": {"to": "ada", "amount": 1000}, "copies": 10}}
+
+
+def test_what_a_reference_brought_is_shown_as_it_will_be_sent() -> None:
+    entry = pays(payment={"to": "ada", "amount": "{{steps.s1.output.text}}"}, copies=1)
+    resolved: dict[str, dict[str, JsonValue]] = {
+        "s2": {"payment": {"to": "ada", "amount": "0_7"}, "copies": 1}
+    }
+    assert values_to_show([entry], {}, Registry([send])) == {}
+    values = values_to_show([entry], resolved, Registry([send]))
+    assert values == {"s2": {"payment": {"to": "ada", "amount": 7}}}
+
+
+def test_what_is_sent_as_it_is_planned_is_shown_once() -> None:
+    entry = pays(payment={"to": "ada", "amount": 5})
+    assert values_to_show([entry], {}, Registry([send])).get("s2", {}) == {}
