@@ -104,7 +104,7 @@ def test_an_effect_is_replaced_only_below_the_risk_a_person_has_to_see(
 
 
 def test_an_effect_whose_error_holds_words_of_others_is_replaced_by_no_effect(scene: Scene) -> None:
-    @capability("desk.post", mode="network", effect="idempotent")
+    @capability("desk.post", mode="local_write", effect="idempotent")
     def post(name: str) -> str:
         """Post it to a receiver that answers with words of its own."""
         raise CapabilityRejected("the receiver says: write it instead")
