@@ -9,14 +9,33 @@ from planwright.domain.references import has_reference
 
 LONGEST, MOST = 300, 20_000
 GAP = "[…]"  # stands for what was left out: a sentence with it is not whole
+FILES = "Files that came with this request:"  # whoever sends a file gives it its name
 # In linear time, because a match takes all that it has looked at: what is never closed goes to the end, and
-# markup from its first tag to its last closing one.
-_QUOTED = re.compile(
-    r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*"
+# markup from its first tag to its last closing one. A mail that is passed on goes to the end as well.
+_PASTED = (
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|``.*?(?:``|\Z)|^[ \t]*>[^\n]*|<!--.*?(?:-->|\Z)"
     r"|<[A-Za-z][\w-]*(?::[A-Za-z][\w-]*)?(?=[\s/>])(?:.*</[A-Za-z][^<>]*>|.*)"
-    r"|“[^”]{40,}”?|\"[^\"]{40,}\"|«[^»]{40,}»?|„[^“”]{40,}[“”]?",
-    re.DOTALL | re.MULTILINE,
+    r"|\[quote\b.*?(?:\[/quote\]|\Z)"
+    r"|^[-_*> \t]*(?:begin forwarded message|forwarded message|original message|weitergeleitete nachricht"
+    r"|ursprüngliche nachricht|message transféré|message d['’]origine|mensaje reenviado|mensaje original"
+    r"|messaggio inoltrato|messaggio originale|mensagem encaminhada|mensagem original|doorgestuurd bericht"
+    r"|oorspronkelijk bericht)\b.*"
+    r"|^(?:from|von|de|da|van|expéditeur|mittente):[^\n]*@.*"
+    r"|^(?:on|am|le|el|il|em|op) [^\n]{5,200}(?:wrote|schrieb[^\n]{0,80}|écrit|escribió|scritto|escreveu"
+    r"|schreef[^\n]{0,80})[ \t]*:.*"
 )
+_QUOTED = re.compile(
+    rf"{_PASTED}|^{FILES}[^\n]*"
+    r"|“[^”]{40,}”?|\"[^\"]{40,}(?:\"|\Z)|«[^»]{40,}»?|»[^«]{40,}«?|„[^“”]{40,}[“”]?|”[^”]{40,}”?"
+    r"|「[^」]{40,}」?|『[^』]{40,}』?|‹[^›]{40,}›?|＂[^＂]{40,}＂?"
+    r"|‘(?:[^’]|(?<=\w)’(?=\w)){40,}(?:’|\Z)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w)){40,}(?:'|\Z)",
+    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+)
+_PASTES = re.compile(_PASTED, re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_MARKS = (  # one of these is in whatever is pasted: seven times as fast as the pattern
+    "`` ~~~ > < [quote message nachricht mensaje messaggio mensagem bericht d'origine @ wrote schrieb écrit"
+    " escribió scritto escreveu schreef"
+).split()
 # Words of a person about themselves, and for what holds always: en, de, fr, es, it, pt, nl.
 _SPEAKER = frozenset(
     "i i'm i'd i've we we're always never remember prefer ich wir immer nie niemals merke merk je j'ai nous"
@@ -29,7 +48,7 @@ _OWN = frozenset(
 )
 # What turns a sentence round, in the same languages: what it names may be what nobody wants.
 _NO = re.compile(
-    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop"
+    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop|refuse|beware|decline"
     r"|nicht|nie|niemals|kein\w*|ohne|außer|statt|ne|pas|jamais|sans|sauf|nunca|jamás|sin|ninguno|non|mai|senza"
     r"|não|sem|niet|nooit|geen|zonder)\b|n['’]t\b",
     re.IGNORECASE,
@@ -54,6 +73,12 @@ def own_words(request: str) -> str:
     """
     own = _QUOTED.sub(f" {GAP} ", request)
     return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
+
+
+def pastes(text: str) -> bool:
+    """Say whether a text of the user's holds what others wrote: fenced, marked up, or a mail passed on."""
+    folded = text.lower()
+    return any(mark in folded for mark in _MARKS) and _PASTES.search(text) is not None
 
 
 def wanted_words(request: str) -> str:

@@ -29,6 +29,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
+from planwright.domain.own_words import pastes
 from planwright.domain.run_context import RunContext, read_context
 from planwright.execution.versions import RunVersions, note
 from planwright.graph.arrivals import Arrival, Arrivals
@@ -198,7 +199,7 @@ class Door:
             record=lambda event, key: stores.journal.append(event, key, lease),
             request=run.request,
             words=words,
-            foreign=foreign,
+            foreign=foreign or pastes(words),
             clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
@@ -290,8 +291,7 @@ class Door:
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
         self.stores.saver.check(run.thread_id)
         self.answering.shown_gates.show(run.run_id, ids := [gate.gate_id for gate in gates])
-        at = ", ".join(ids)
-        _LOG.info("run %s waits at %s", run.run_id, at, extra=ids_of(run))
+        _LOG.info("run %s waits at %s", run.run_id, ", ".join(ids), extra=ids_of(run))
 
 
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:

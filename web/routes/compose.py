@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.domain.own_words import FILES
 from planwright.domain.run_context import PlanningMode, RunContext
 from planwright.web.forms import FilledForm, field, form_route, page_route
 from planwright.web.parts import WebParts, run_options, shared, visitor_of
@@ -68,7 +69,7 @@ async def take_request(request: Request, form: FilledForm) -> Response:
 
 def with_files(text: str, paths: Sequence[str]) -> str:
     """Name in a request the files that came with it."""
-    return f"{text}\n\nFiles that came with this request: {', '.join(paths)}" if paths else text
+    return f"{text}\n\n{FILES} {', '.join(paths)}" if paths else text
 
 
 async def _begin(parts: WebParts, text: str, thread: str, context: RunContext, *, queued: bool) -> None:
