@@ -18,6 +18,8 @@ from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
 
+from planwright.state.compaction import SUMMARY_ID
+
 OURS = {"planwright": "ours"}
 REMEMBERED = 512  # texts in their fences: about as many as fit into a conversation
 """Marks (in `additional_kwargs`) a ToolMessage whose words are the program's own or a person's."""
@@ -89,10 +91,10 @@ def fenced(text: str) -> str:
 
 
 class Fences:
-    """Put the tool results of a conversation into fences, each with a nonce of its own."""
+    """Put tool results, and the summary of what is left out, into fences, each with a nonce of its own."""
 
     def around(self, messages: Sequence[AnyMessage]) -> list[AnyMessage]:
-        """Fence every tool result that is not marked as ours; nothing that was given is changed."""
+        """Fence a summary, and every tool result that is not marked as ours; no message itself is changed."""
         return [self._fenced(message) if _foreign(message) else message for message in messages]
 
     def _fenced(self, message: AnyMessage) -> AnyMessage:
@@ -115,4 +117,6 @@ def _harmless(text: str) -> str:
 
 
 def _foreign(message: AnyMessage) -> bool:
+    if (message.id or "").startswith(SUMMARY_ID):  # a model wrote it, over results of others as well
+        return True
     return isinstance(message, ToolMessage) and OURS.items() - message.additional_kwargs.items() != set()

@@ -7,6 +7,7 @@ a link meanwhile, so a database lies directly in the workspace, or where the set
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -20,6 +21,8 @@ JOBS = "planwright.capabilities.builtin.statements"
 ENDINGS = (".db", ".sqlite", ".sqlite3", *csv_tables.ENDINGS)
 MOST_DATABASES, MOST_TABLES = 10, 40  # and as many columns of a table
 Tables = dict[str, list[str]]
+MOST_NAME = 48
+_NAME = re.compile(r"\W*\w+(?:\W+\w+){0,3}\W*")  # up to four words
 
 
 def find(name: str, call: CallContext) -> Path:
@@ -54,7 +57,8 @@ def find(name: str, call: CallContext) -> Path:
 def schemas(call: CallContext) -> dict[str, Tables]:
     """List the user's databases with the columns of their tables, so that a plan can name them.
 
-    Left out are the tickets, which have capabilities of their own, and what cannot be read.
+    Left out are the tickets, which have capabilities of their own, what cannot be read, and names that could
+    be a sentence: whoever filled a table may have named its columns.
     """
     root, sources = call.workspace.root, call.settings.sources
     tickets = Path(os.path.realpath(root / sources.tickets))
@@ -67,7 +71,18 @@ def schemas(call: CallContext) -> dict[str, Tables]:
         try:
             path = find(name, call)
             if path != tickets:
-                readable[name] = sandbox().run(f"{JOBS}:tables", str(path), name, LOCK_S, MOST_TABLES)
+                tables: Tables = sandbox().run(f"{JOBS}:tables", str(path), name, LOCK_S, MOST_TABLES)
+                readable[name] = {
+                    table: _names(columns) for table, columns in tables.items() if _is_name(table)
+                }
         except (CapabilityError, OverLimit):
             continue
     return {name: tables for name, tables in readable.items() if tables}
+
+
+def _names(columns: list[str]) -> list[str]:
+    return [column for column in columns if _is_name(column)]
+
+
+def _is_name(text: str) -> bool:
+    return len(text) <= MOST_NAME and _NAME.fullmatch(text) is not None

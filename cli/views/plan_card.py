@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from planwright.cli.views.printable import one_line, safe
+from planwright.cli.views.printable import Hanging, one_line, safe
 from planwright.cli.views.rendering import (
     RISK_STYLE,
     argument,
@@ -172,8 +172,8 @@ def _argument(name: str, value: object, cut: bool) -> RenderableType:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not cut or len(text) <= CUT_FROM:
         return argument(name, value, 0, "dim")
-    begun = Text(f"{one_line(name)}: {safe(text[:SHORTENED])}", "dim", overflow="fold")
-    return begun.append(f"… ({len(text):,} characters; -v shows all)", "yellow")
+    begun = Text(f"{one_line(name)}: {safe(text[:SHORTENED])}", "dim")
+    return Hanging(begun.append(f"… ({len(text):,} characters; -v shows all)", "yellow"), 4)
 
 
 def _resolved(step: Card) -> list[tuple[str, object]]:

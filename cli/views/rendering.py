@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
 from planwright.presentation.figures import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
@@ -25,6 +27,7 @@ from planwright.presentation.figures import work_text as work_text
 from planwright.presentation.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
+_GAP = re.compile(r"\n(?:[^\S\n]*\n){3,}")
 LABEL = 11  # cells of the name before a fact
 LEAST_REQUEST = 24  # cells beside the other columns of a list, else it stands below them
 LONGEST_REQUEST = 300  # characters of a request in a list
@@ -149,10 +152,11 @@ def arguments_view(args: Mapping[str, object]) -> RenderableType:
 
 
 def argument(name: str, value: object, indent: int, style: str = "") -> RenderableType:
-    """Show one argument, all its lines indented: none of them can pass for a line of ours."""
+    """Show one argument; its rows but the first stand deeper, so that none can pass for another argument."""
     spelled = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = Text(f"{one_line(name)}: {safe(spelled)}", style, overflow="fold")
-    return Padding(text, (0, 0, 0, indent), expand=False)
+    closed_up = _GAP.sub(lambda gap: f"\n… ({gap[0].count(chr(10)) - 1} empty lines)\n", spelled)
+    text = Text(f"{one_line(name)}: {safe(closed_up)}", style)
+    return Padding(Hanging(text, 4), (0, 0, 0, indent), expand=False)
 
 
 def usage(spent: EventData, *, briefly: bool = False) -> str:

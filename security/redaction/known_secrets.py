@@ -1,8 +1,8 @@
 """What is secret in a workspace: every value that its settings know as such, by name.
 
 Keys of providers, whatever is typed `SecretStr`, passwords in addresses, the variables listed in
-`[secrets] env`, the tokens of the server, and what `.mcp.json` hands to servers in headers and under names
-that sound secret.
+`[secrets] env`, the tokens of the server, and what `.mcp.json` hands to servers in headers, in
+addresses and under names that sound secret.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -21,7 +22,9 @@ from planwright.settings.settings import Settings, from_environment
 
 MCP_FILE = ".mcp.json"
 PLACEHOLDERS = frozenset(("not-needed", "no-key-required", "sk-no-key-required", "lm-studio", "placeholder"))
-_SOUNDS_SECRET = re.compile(r"key|token|secret|passw|credential|auth|cookie|dsn", re.IGNORECASE)
+_SOUNDS_SECRET = re.compile(
+    r"key|token|secret|pass|pwd|(?<![a-z])pat(?![a-z])|credential|auth|cookie|dsn", re.IGNORECASE
+)
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
 _SCHEME = re.compile(r"^(?:bearer|basic|token|digest)\s+", re.IGNORECASE)
 
@@ -88,13 +91,38 @@ def _of_mcp(path: Path) -> Iterator[tuple[str, str]]:
     """Read what `.mcp.json` keeps secret. Its faults are reported where servers are started."""
     try:
         servers = json.loads(path.read_text("utf-8"))["mcpServers"]
-        tables = [(table, kind) for table in servers.values() for kind in ("headers", "env")]
-        entries = [(kind, *pair) for table, kind in tables for pair in dict(table.get(kind) or {}).items()]
+        entries = [entry for table in servers.values() for entry in _entries(table)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return
     for kind, key, value in entries:
-        for variable, otherwise in _VARIABLE.findall(str(value)):
+        for variable, otherwise in _VARIABLE.findall(value):
             if kind == "headers" or _SOUNDS_SECRET.search(f"{key} {variable}"):
                 yield variable, from_environment(variable) or otherwise
-        if not _VARIABLE.search(str(value)) and _SOUNDS_SECRET.search(key):
-            yield f"mcp.{key}", _SCHEME.sub("", str(value))
+        if not _VARIABLE.search(value) and _SOUNDS_SECRET.search(key):
+            yield f"mcp.{key}", _SCHEME.sub("", value)
+        if "://" in value:
+            yield from _in_address(value, f"mcp.{key}")
+
+
+def _entries(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """List what a server is started or reached with: the kind, the name and the text of each entry."""
+    for kind in ("headers", "env"):
+        for key, value in dict(table.get(kind) or {}).items():
+            yield kind, str(key), str(value)
+    yield "url", "url", str(table.get("url") or "")
+    args = [str(arg) for arg in table.get("args") or ()]
+    for before, arg in zip(["", *args], args, strict=False):
+        name, _, value = arg.partition("=") if arg.startswith("-") else (before, "", arg)
+        yield "args", name.lstrip("-") if name.startswith("-") else "", value
+
+
+def _in_address(address: str, name: str) -> Iterator[tuple[str, str]]:
+    """Find the password of an address, and what its query calls a secret."""
+    yield from _password(address, name)
+    try:
+        query = parse_qsl(urlsplit(address).query)
+    except ValueError:
+        return
+    for key, value in query:
+        if _SOUNDS_SECRET.search(key) and not _VARIABLE.search(value):
+            yield f"{name}.{key}", value

@@ -23,7 +23,11 @@ from planwright.security.redaction.encodings import enough, spellings
 SHORTEST = 8
 T = TypeVar("T")
 _MARK = re.compile(r"\[REDACTED ([\w.-]+)\]")
-_WRAP = re.compile(r"(?:\s|\\[rnt]|[rnt]\\|=\r?\n|\n\r?=)+")  # as it is read on, and as it is read back
+_WRAP = re.compile(  # as it is read on, and as it is read back
+    r"(?:\s|\\[rnt]|[rnt]\\|=\r?\n|\n\r?=|(?<=[\n\s])>|>(?=[\n\s])"
+    r"|\x1b\[[\d;]*[a-zA-Z]|[a-zA-Z][\d;]*\[\x1b|[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]"
+    r"|\*\*|<wbr ?/?>|>/? ?rbw<|[\"']\s*\+\s*[\"'])+"
+)
 
 
 class Redactor:

@@ -74,3 +74,39 @@ def test_each_kind_of_secret_is_known_by_name(workspace: Path) -> None:
 def test_a_malformed_mcp_file_is_not_told_of_here(workspace: Path, text: str) -> None:
     (workspace / ".mcp.json").write_text(text, "utf-8")
     assert "WEB_TOKEN" not in known_secrets(load(workspace))
+
+
+def test_secrets_in_addresses_arguments_and_under_short_names_are_known(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "of the environment")
+    tables = {
+        "a": {
+            "command": "x",
+            "args": ["--verbose", "yes", "--token", "${GITHUB_TOKEN}", "--api-key=in-args"],
+        },
+        "b": {"command": "x", "args": ["--secret", "next-to-it", "open"], "env": {"DB_PASS": "short-name"}},
+        "c": {"url": "https://u:in-address@h.example/mcp?api_key=in-query&page=open-too"},
+        "d": {
+            "command": "x",
+            "env": {"DATABASE_URL": "postgresql://u:in-variable@h/db", "PATH": "open-path"},
+        },
+        "e": {
+            "command": "x",
+            "env": {"GH_PAT": "a-short-name", "MYSQL_PWD": "mysql-pwd", "PATTERN": "open-p"},
+        },
+    }
+    (workspace / ".mcp.json").write_text("{}", "utf-8")
+    before = known_secrets(load(workspace))
+    (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": tables}), "utf-8")
+    assert dict(known_secrets(load(workspace)).items() - before.items()) == {
+        "GITHUB_TOKEN": "of the environment",
+        "mcp.api-key": "in-args",
+        "mcp.secret": "next-to-it",
+        "mcp.DB_PASS": "short-name",
+        "mcp.url.password": "in-address",
+        "mcp.url.api_key": "in-query",
+        "mcp.DATABASE_URL.password": "in-variable",
+        "mcp.GH_PAT": "a-short-name",
+        "mcp.MYSQL_PWD": "mysql-pwd",
+    }

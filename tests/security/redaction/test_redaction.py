@@ -69,6 +69,16 @@ def test_a_key_that_begins_like_a_secret_stays() -> None:
     assert CLEAN.text(other) == other
 
 
+@pytest.mark.parametrize(
+    "between", ["\n> ", "\x1b[0m", "\u00ad", "\u200b", "**", "<wbr>", '" + "', "' + '", "\x1b[01;31m\x1b[K"]
+)
+@pytest.mark.parametrize("at", [4, 13, 20])
+def test_a_secret_that_something_unseen_or_a_line_breaks_in_two_is_found(between: str, at: int) -> None:
+    secret = "hunter2-S3cr3t/Key+Value=42"
+    text = f"> it is {secret[:at]}{between}{secret[at:]}, he wrote"
+    assert Redactor({"KEY": secret}).text(text) == "> it is [REDACTED KEY], he wrote"
+
+
 def test_values_of_any_depth_are_cleaned_and_keep_their_shape() -> None:
     value = {"a": [PLAIN, 1, None, {PLAIN: ("x", PLAIN)}], "b": True}
     mark = "[REDACTED PLAIN]"
