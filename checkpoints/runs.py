@@ -94,7 +94,7 @@ _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"
 """Holds of all rows but those of one message that is a text: those need not be read."""
 
 
-class Lineage(NamedTuple):
+class Family(NamedTuple):
     """The runs of a thread and of those that its forks came from."""
 
     runs: frozenset[str]
@@ -205,7 +205,7 @@ class Runs:
 
         return await self._database.read(job, behind=("title",))
 
-    async def lineage(self, thread_id: str) -> Lineage:
+    async def family(self, thread_id: str) -> Family:
         """Read which runs led to what a thread holds, and the messages that they brought with them."""
         query = f"""WITH RECURSIVE {FAMILY}
             SELECT run_id, CASE WHEN {_MORE_THAN_A_TEXT} THEN messages END
@@ -216,7 +216,7 @@ class Runs:
 
         rows = await self._database.read(job, behind=())
         brought = [message for _, messages in rows if messages for message in json.loads(messages)]
-        return Lineage(frozenset(run_id for run_id, _ in rows), brought)
+        return Family(frozenset(run_id for run_id, _ in rows), brought)
 
     async def words_of(self, thread_id: str) -> str:
         """Join what the user wrote on a thread, requests and answers to questions, the newest first."""

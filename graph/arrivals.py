@@ -77,9 +77,9 @@ class Arrivals:
 
         The messages of the thread's state may add to what is on record; they take nothing away from it.
         """
-        lineage = await self._stores.runs.lineage(run.thread_id)
-        messages = [*messages_from_dict([*run.messages, *lineage.brought]), *state]
-        return any(is_foreign(message, lineage.runs) for message in messages)
+        family = await self._stores.runs.family(run.thread_id)
+        messages = [*messages_from_dict([*run.messages, *family.brought]), *state]
+        return any(is_foreign(message, family.runs) for message in messages)
 
     async def comes_again(self, entry: object, config: RunnableConfig, snapshot: StateSnapshot) -> bool:
         """Say whether a graph of the user's own, which is resumed, brings the input of a run once more.
