@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from planwright.domain.chain import Chain
+from planwright.domain.hashing import same
 from planwright.domain.plan import Cascade, PlanStep
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -124,6 +125,12 @@ class VerifiedStep(BaseModel):
     """The decisions that its plan says are to be taken before it."""
     bound: tuple[BoundDecision, ...] = ()
     """Those of them that the catalog has, with where their evidence comes from."""
+
+    def is_as(self, other: VerifiedStep | None) -> bool:
+        """Say whether another step is the same in all that it says, types of values included."""
+        if other is None or self != other:
+            return False
+        return self is other or same(self.model_dump(mode="json"), other.model_dump(mode="json"))
 
     @property
     def gate_subject(self) -> str:

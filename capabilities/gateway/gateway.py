@@ -115,7 +115,7 @@ class Gateway:
         """Let a call pass registry, plan, pins and schema; return it narrowed to all its arguments."""
         capability = called_capability(self.registry, name, site.checked, site.profile)
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
-        if plan.steps.get(site.checked.uid) != site.checked:
+        if not site.checked.is_as(plan.steps.get(site.checked.uid)):
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         self.check_pin(site.checked)
         args = await self._arguments(capability, params)

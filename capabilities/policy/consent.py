@@ -19,6 +19,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
+from planwright.domain.hashing import same
 from planwright.domain.own_words import holds, wanted_words
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
@@ -179,7 +180,7 @@ def chosen_values(capability: Capability, args: Mapping[str, JsonValue]) -> Iter
     properties = capability.args_schema.get("properties", {})
     for name, value in args.items():
         fixed = "enum" in properties.get(name, {})
-        if not fixed and not (name in capability.defaults and capability.defaults[name] == value):
+        if not fixed and not (name in capability.defaults and same(capability.defaults[name], value)):
             yield from _leaves(value)
 
 
