@@ -20,7 +20,7 @@ from planwright.state.loop_state import ToolCall
 MOST_ADDED = 8  # tools that one search adds
 CONTEXT_SHARE = 4  # at most a quarter of what a model can read
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
-_CLAUSE = re.compile(r"[.;!?,]+\s|\band\b|\bthen\b")
+_CLAUSE = re.compile(r"[.;!?,]\s|\band\b|\bthen\b")
 _WORD = re.compile(r"[a-z']+")
 _TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
 _ASKS = frozenset(
