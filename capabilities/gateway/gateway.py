@@ -181,10 +181,7 @@ class Gateway:
         self, capability: Capability, args: dict[str, JsonValue], site: CallSite, kind: PlanKind
     ) -> Judgement:
         """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
-        approval = self._settings.approval
-        ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
-        if kind == "chain":
-            ask_from = site.ask_from
+        ask_from = site.ask_from if kind == "chain" else self._settings.approval.threshold_of(kind)
         checked = site.checked
         requester = (site.lease.tenant, site.profile.agent, site.words)
         context = self.call_context.on_behalf_of(

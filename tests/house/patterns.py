@@ -1,4 +1,4 @@
-"""Find patterns whose work grows faster than what they read: one long text holds up every run of a process."""
+"""Find patterns whose work grows faster than their text: one long text holds up every run of a process."""
 
 from __future__ import annotations
 
