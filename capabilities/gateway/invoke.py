@@ -72,11 +72,9 @@ async def invoke(
         else:
             result = await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
-        ours = isinstance(error, _Late)
-        within = (
-            f"did not answer within {timeout_s:g} s" if ours else f"timed out by itself: {_words_of(error)}"
-        )
-        late = f"{capability.name} {within}"
+        late = f"{capability.name} did not answer within {timeout_s:g} s"
+        if not isinstance(error, _Late):
+            late = f"{capability.name} timed out by itself: {_words_of(error)}"
         if capability.effect in UNCERTAIN:
             raise EffectInDoubt(late) from error
         raise CapabilityUnavailable(late) from error

@@ -96,10 +96,8 @@ def test_what_differs_is_named(entries: list[Entry], options: Any, outcome: str,
 def test_what_a_step_takes_by_its_key_is_waited_for() -> None:
     search = {"id": "a", "capability": "mail.search", "context_key": "mails"}
     read: dict[str, Any] = {"id": "b", "description": "sum up", "tool_hints": ["text.summarize"]}
-    by_key, apart = (
-        outline(Plan.model_validate({"steps": [search, read | more]}), [])
-        for more in ({"inputs": ["mails"]}, {})
-    )
+    plans = [Plan.model_validate({"steps": [search, read | more]}) for more in ({"inputs": ["mails"]}, {})]
+    by_key, apart = (outline(plan, []) for plan in plans)
     assert [len(step.after) for step in by_key] == [0, 1]
     assert compare_plan(Case(request="x", plan=by_key), apart)[0] == "other plan"
 
