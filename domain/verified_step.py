@@ -30,10 +30,7 @@ class PolicyEvidence(BaseModel):
 
 
 class OrderEdge(BaseModel):
-    """A step that another one follows because both use a resource, and neither needs the other's result.
-
-    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
-    """
+    """A step that another one follows because both use a resource, and neither needs the other's result."""
 
     model_config = ConfigDict(frozen=True)
     uid: str
@@ -71,15 +68,7 @@ class BoundDecision(BaseModel):
 
 
 class VerifiedStep(BaseModel):
-    """What verification found out about a step that may run; `chain` is what it calls, where that is one.
-
-    `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
-    `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
-    were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
-    run whose record counts for the step, or its own uid where it ended before: nothing is called. `follows`
-    are the steps that have to end before it begins, however they end; they are no part of its uid.
-    """
+    """What verification found out about a step that may run."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -72,12 +72,7 @@ async def invoke(
         else:
             result = await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
-        late = f"{capability.name} did not answer within {timeout_s:g} s"
-        if not isinstance(error, _Late):
-            late = f"{capability.name} timed out by itself: {_words_of(error)}"
-        if capability.effect in UNCERTAIN:
-            raise EffectInDoubt(late) from error
-        raise CapabilityUnavailable(late) from error
+        raise _too_late(capability, error, timeout_s) from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
         raise
     except asyncio.CancelledError as error:
@@ -193,6 +188,13 @@ async def _in_thread(
     if runs_on:
         raise StillUnderWay(f"{capability.name} did not answer within {timeout_s:g} s, and still runs")
     raise _Late
+
+
+def _too_late(capability: Capability, error: TimeoutError, timeout_s: float) -> CapabilityError:
+    late = f"{capability.name} timed out by itself: {_words_of(error)}"
+    if isinstance(error, _Late):
+        late = f"{capability.name} did not answer within {timeout_s:g} s"
+    return EffectInDoubt(late) if capability.effect in UNCERTAIN else CapabilityUnavailable(late)
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:

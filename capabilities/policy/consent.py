@@ -34,16 +34,12 @@ DENIES = "the policy denies"
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether a call may be made, and who has to be asked first.
-
-    `asks`: a person has to decide, unless an approved plan that shows the call covers it. `own_gate`: no plan
-    covers it. `undecided`: it asks only because a value is not known yet. `reason` says why it asks.
-    """
+    """Whether a call may be made, and who has to be asked first."""
 
     ruling: Ruling
     """What the policy answers."""
     asks: bool
-    """Whether a person has to decide."""
+    """Whether a person has to decide, unless an approved plan that shows the call covers it."""
     own_gate: bool
     """Whether no approved plan covers it, so that it asks at a gate of its own."""
     reason: str
