@@ -9,6 +9,7 @@ from planwright.approvals.card import doubt_list
 from planwright.approvals.cards import Card
 from planwright.critic.ruling import why
 from planwright.domain.doubt import Doubt
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import json_text
 from planwright.domain.results import RunVerdict, StepResult, StepScore
 from planwright.domain.risk import highest_risk
@@ -45,7 +46,7 @@ def escalation_card(
     open_ = not_accepted(checked, results, scores)
     again = any(result.status == "failed" for _, result in open_)
     floor = not again and any(score.floor_broken for score in scores.values())
-    doubtful = [entry.step.id for entry, result in open_ if result.code == "in_doubt"]
+    doubtful = [entry.step.id for entry, result in open_ if result.code == EffectInDoubt.code]
     args: Card = {entry.step.id: _why(result, scores.get(entry.step.id)) for entry, result in open_}
     answers = _answers(doubts, again=again, floor=floor, respond=replans_left > 0)
     return {

@@ -46,8 +46,8 @@ def review(registry: Registry, stores: Stores, settings: Settings, call_context:
         profile = in_force(settings, read_context(run.context if run else None))
         spent = await stores.budgets.spent(gate.run_id, at)
         own_context = call_context.on_behalf_of(gate.tenant, profile.agent)
-        surface = await allowed_in_run(registry, call_context.chains, gate.run_id, profile)
-        rules = Rules(surface, settings, own_context, route, profile)
+        allowed = await allowed_in_run(registry, call_context.chains, gate.run_id, profile)
+        rules = Rules(allowed, settings, own_context, route, profile)
         checked, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
         findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)
         if findings:

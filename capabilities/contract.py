@@ -18,7 +18,7 @@ from planwright.capabilities.signature import Function, check_lookup
 from planwright.capabilities.source_code import code_hash
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import canonical_json, same, sha256
 from planwright.domain.plan import Compensation
 from planwright.domain.risk import EFFECTS, RISKS, Effect, Mode, Risk
 
@@ -240,12 +240,23 @@ def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> 
         cause = f"{capability.name} was given bad arguments: {left_out}: extra inputs are not permitted"
         raise CapabilityRejected(cause, "mend them")
     for again, dumped in (_checked(capability, checked), _checked(capability, params)):
-        if dumped == checked or again == model:  # a set has no order of its own
+        if same(dumped, checked):
             continue
-        changed = ", ".join(name for name in checked if dumped.get(name) != checked[name])
+        if again == model and same(_sorted(dumped), _sorted(checked)):  # a set has no order of its own
+            continue
+        changed = ", ".join(name for name in checked if not same(dumped.get(name), checked[name]))
         cause = f"each check of the arguments of {capability.name} changes {changed}"
         raise CapabilityRejected(cause, "let the check return what it is given; change that in the function")
     return checked
+
+
+def _sorted(value: object) -> object:
+    """Put every list within a JSON value into the order of its spellings."""
+    if isinstance(value, dict):
+        return {name: _sorted(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return sorted(map(_sorted, value), key=canonical_json)
+    return value
 
 
 def _checked(

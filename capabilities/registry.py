@@ -17,7 +17,7 @@ from planwright.capabilities.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, WHOLE
-from planwright.settings.profile import RunProfile, names
+from planwright.settings.profile import RunProfile, stands_for
 from planwright.settings.settings import FILE_NAME
 
 BUILT_IN = (
@@ -134,8 +134,8 @@ class Registry:
 
     def prohibits(self, name: str) -> bool:
         """Say whether the settings leave a capability out, by its name or by a glob."""
-        closing = name in (*CLOSING, WHOLE)
-        return name in self._prohibit or (not closing and any(names(glob, name) for glob in self._prohibit))
+        by_glob = name not in (*CLOSING, WHOLE) and any(stands_for(glob, name) for glob in self._prohibit)
+        return name in self._prohibit or by_glob
 
     def absent_server(self, name: str) -> str:
         """Name the MCP server that a tool, or a pattern of tools, is of, if it is not there; else ""."""
@@ -264,8 +264,8 @@ def load_registry(
     registry = Registry([*capabilities[:built_in], *own], prohibit, absent)
     for entry in prohibit:
         server = entry.partition(".")[0]
-        if not any(names(entry, name) for name in registry.left_out) and not any(
-            names(server, prefix) for prefix in absent
+        if not any(stands_for(entry, name) for name in registry.left_out) and not any(
+            stands_for(server, prefix) for prefix in absent
         ):
             near = ", ".join(registry.near(entry)) or "see planwright capabilities"
             cause = f"`capabilities.prohibit`: there is no capability {entry!r}, so it prohibits nothing"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
-from planwright.domain.hashing import json_text
+from planwright.domain.hashing import json_text, same
 
 LONGEST = 60  # characters of an argument in words
 
@@ -20,7 +20,7 @@ def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str,
     """
     fixed = capability.destinations or tuple(args)
     free = [name for name in args if name not in fixed]
-    exact = {name: args[name] for name in fixed if args.get(name) != capability.defaults.get(name)}
+    exact = {name: args[name] for name in fixed if not same(args.get(name), capability.defaults.get(name))}
     named = [f"{name} {_short(value)}" for name, value in exact.items()]
     return {"free": [*free], "words": ", ".join([capability.name, *named, *(f"any {name}" for name in free)])}
 

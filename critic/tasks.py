@@ -34,10 +34,10 @@ _THINGS: Mapping[str, str] = {
     "sql": "row table record entry",
 }
 _CLAUSE = re.compile(
-    r"\s*(?:(?:[,;:\n]|\.(?=\s|$))\s*(?:and\s+|then\s+)*|\band\b(?:\s+then\b)?|\bthen\b)\s*", re.IGNORECASE
+    r"(?:[,;:\n]|\.(?=\s|$))\s*(?:and\s+|then\s+)*|\band\b(?:\s+then\b)?|\bthen\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[\w.'-]+")
-_FILE = re.compile(r"\b[\w-]+\.(?:md|txt|csv|json|html?|yaml|pdf|docx?|xlsx?)\b", re.IGNORECASE)
+_FILE = re.compile(r"(?<![\w-])[\w-]+\.(?:md|txt|csv|json|html?|yaml|pdf|docx?|xlsx?)\b", re.IGNORECASE)
 _OWN_DATA = re.compile(r"\b(?:following|below|above|this text|these|given)\b|\n", re.IGNORECASE)
 _CONDITION = re.compile(
     r"\b(?:if|unless|when|whenever|where|any|each|every|all|needed|necessary|in case|only|those|otherwise)\b",

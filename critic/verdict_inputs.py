@@ -14,7 +14,9 @@ from planwright.critic.ruling import Means, run_verdict, score_step
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict
 
-PARTS = ("criteria.py", "evaluators.py", "facts.py", "verdict_inputs.py", "lane_rules.py", "ruling.py")
+PARTS = tuple(
+    f"{name}.py" for name in "criteria evaluators facts verdict_inputs lane_rules ruling tasks words".split()
+)
 
 
 class VerdictInputs(BaseModel):

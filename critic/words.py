@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_SENTENCE = re.compile(r"[.!?;\n]+(?:\s+|$)")
+_SENTENCE = re.compile(r"(?<![.!?;])[.!?;]+(?=\s|$)|\n")
 # Written out, so that each pattern below knows one form: the order counts.
 _SHORT_FORMS = (
     ("’", "'"),

@@ -23,11 +23,7 @@ _DENIAL = re.compile(
 
 
 class Doubt(BaseModel):
-    """One effect whose intent is on record, and nothing of how it ended.
-
-    `key` is its idempotency key, `uid` that of the step or call that has it. `sent_at` is when its intent was
-    written down, in UTC. `still_sent_by` names a process that lives and may be sending it now.
-    """
+    """One effect whose intent is on record, and nothing of how it ended."""
 
     model_config = ConfigDict(frozen=True)
     key: str

@@ -15,6 +15,11 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
 
 
+def same(left: object, right: object) -> bool:
+    """Say whether two JSON values are the same to the letter: `==` takes `1`, `1.0` and `True` for one."""
+    return canonical_json(left) == canonical_json(right)
+
+
 def json_text(value: object) -> str:
     """Spell a JSON value for people and for storage: ten times as fast, keys in their own order."""
     return to_json(value).decode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -50,5 +49,5 @@ class Proposal(Candidate):
 
 def content_id(text: str) -> str:
     """Name a text by its words: the same whatever its case, spacing and last punctuation."""
-    plain = re.sub(r"[\s.!,;:]+$", "", " ".join(text.split()).casefold())
+    plain = " ".join(text.split()).casefold().rstrip(" .!,;:")
     return f"prop_{sha256(plain)[:12]}"

@@ -108,6 +108,8 @@ def holds(text: str, part: str) -> bool:
     """
     is_path = "@" not in part and _PATH.search(part) is not None
     sought, within = (_spaced(part), _spaced(text)) if is_path else (_plain(part), _plain(text))
+    if sought not in within:
+        return False
     before = r"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#−–⁄])(?<!\d['’٬])"
     after = r"(?!\w)(?![-+./\\@:_,−–⁄]\w)(?!['’٬]\d)"
     if "@" in sought:

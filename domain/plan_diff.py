@@ -32,6 +32,9 @@ def changes(before: Plan, after: Plan) -> list[str]:
     lines += [f"added {id_} {step.shown_name}" for id_, step in new.items() if id_ not in old]
     for name in ("goal", "on_failed_dependency"):
         lines += _values(name, getattr(before, name), getattr(after, name))
+    was, is_ = (_decisions(plan) for plan in (before, after))
+    lines += [f"removed {text}" for text in was if text not in is_]
+    lines += [f"added {text}" for text in is_ if text not in was]
     waits = needs_of(before), needs_of(after)
     for id_ in (id_ for id_ in new if id_ in old):
         lines += [f"changed {id_} {line}" for line in _step(old[id_], new[id_], waits)]
@@ -50,6 +53,12 @@ def _step(
     a, b = (step.model_dump(mode="json", include=set(_FIELDS)) for step in (old, new))
     for name in _FIELDS:
         yield from _diff(name, a[name], b[name])
+
+
+def _decisions(plan: Plan) -> list[str]:
+    return [
+        f"decision {_spell(each.decision_id)} after {each.after_step}" for each in plan.decision_checkpoints
+    ]
 
 
 def _values(name: str, old: JsonValue, new: JsonValue) -> list[str]:

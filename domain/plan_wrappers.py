@@ -20,7 +20,10 @@ def wrapped(value: object) -> object | None:
     """Find what a wrapper or the call of a tool holds; None for what is neither."""
     if not isinstance(value, Mapping):
         return None
-    keys = {squeezed(str(key)): key for key in value if squeezed(str(key)) not in REMARKS}
+    telling = [key for key in value if not _is_remark(key, value[key])]
+    keys = {squeezed(str(key)): key for key in telling}
+    if len(keys) < len(telling):
+        return None  # two spellings of one key: each may hold a plan
     if len(keys) == 1:
         ((short, key),) = keys.items()
         return _inside(short, value[key])
@@ -50,6 +53,10 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the key {key!r} stands there twice, and says two things")
         read[key] = value
     return read
+
+
+def _is_remark(key: object, value: object) -> bool:
+    return squeezed(str(key)) in REMARKS and isinstance(value, str | None)
 
 
 def _inside(short: str, inner: object) -> object | None:

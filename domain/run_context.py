@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
 
-MOST_TTL_S = 10 * 365 * 86400  # a gate that never closes is a mistake
 PlanningMode = Literal["auto", "llm_decides", "always", "never"]
 
 
@@ -41,7 +41,7 @@ class RunContext:
         default=None,
         metadata={"description": "Id of the data that the run works on; another one is refused later."},
     )
-    gate_ttl_s: Annotated[int, Field(gt=0, le=MOST_TTL_S)] | None = field(
+    gate_ttl_s: Annotated[int, Field(gt=0, le=LONGEST_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from planwright.domain.chain import Chain
+from planwright.domain.hashing import same
 from planwright.domain.plan import Cascade, PlanStep
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -29,10 +30,7 @@ class PolicyEvidence(BaseModel):
 
 
 class OrderEdge(BaseModel):
-    """A step that another one follows because both use a resource, and neither needs the other's result.
-
-    `uid` is the earlier step's; `resource` is the name of what both use, as cards show it.
-    """
+    """A step that another one follows because both use a resource, and neither needs the other's result."""
 
     model_config = ConfigDict(frozen=True)
     uid: str
@@ -70,15 +68,7 @@ class BoundDecision(BaseModel):
 
 
 class VerifiedStep(BaseModel):
-    """What verification found out about a step that may run; `chain` is what it calls, where that is one.
-
-    `asks`: a person has to approve it, with its plan or, where it is `gated`, at a gate of its own.
-    `tainted`: its arguments may hold what others wrote. `pin` names what it calls, and the policy, as they
-    were then. `asked_with` names the reply whose one gate shows this call and others. `done_before` says
-    which run has done the like, where that is why a person is asked. `kept` is the key of the effect of this
-    run whose record counts for the step, or its own uid where it ended before: nothing is called. `follows`
-    are the steps that have to end before it begins, however they end; they are no part of its uid.
-    """
+    """What verification found out about a step that may run."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -124,6 +114,12 @@ class VerifiedStep(BaseModel):
     """The decisions that its plan says are to be taken before it."""
     bound: tuple[BoundDecision, ...] = ()
     """Those of them that the catalog has, with where their evidence comes from."""
+
+    def is_as(self, other: VerifiedStep | None) -> bool:
+        """Say whether another step is the same in all that it says, types of values included."""
+        if other is None or self != other:
+            return False
+        return self is other or same(self.model_dump(mode="json"), other.model_dump(mode="json"))
 
     @property
     def gate_subject(self) -> str:

@@ -29,7 +29,7 @@ from planwright.domain.errors import (
     ModelError,
     SetupError,
 )
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import same, sha256
 from planwright.domain.plan import CLOSING, DELEGATE, Plan, PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.risk import MODES, RISKS, at_least
@@ -137,7 +137,7 @@ class Alternative:
         args = check_arguments(tool, params)
         if flaw := flaw_of(args):
             raise CapabilityRejected(flaw)
-        if tool.name == failed.step.capability and args == check_arguments(tool, tried):
+        if tool.name == failed.step.capability and same(args, check_arguments(tool, tried)):
             raise CapabilityRejected("it is the call that failed")
         if tool.preflight:
             await asyncio.to_thread(tool.check, args, self._call_context)

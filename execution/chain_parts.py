@@ -18,10 +18,9 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.planning.step_identity import uid_of
+from planwright.planning.step_identity import earlier_uids, uid_of
 from planwright.planning.taint import untrusted
 
-MOST_ATTEMPTS = 100
 Settled = Callable[[str], StepResult | None]
 
 
@@ -43,7 +42,7 @@ def parts_of(
     Raises CapabilityRejected for a part that is no longer there.
     """
     chain = chain_of(checked)
-    attempt = attempt_at(run_id, checked)
+    attempt = len(earlier_uids(run_id, checked))
     base = uid_of(run_id, checked.step, checked.needs, 0)
     parts: list[VerifiedStep] = []
     for number, call in enumerate(chain.calls, 1):
@@ -69,12 +68,6 @@ def parts_of(
         tainted = checked.tainted or untrusted(read, gateway.registry)
         parts.append(_checked(step, next(done, uids[-1]), capability, parts, tainted=tainted, pin=pin))
     return parts
-
-
-def attempt_at(run_id: str, checked: VerifiedStep) -> int:
-    """Count the attempts at a step that failed before this one; the calls of a model have none."""
-    named = (uid_of(run_id, checked.step, checked.needs, again) for again in range(MOST_ATTEMPTS))
-    return next((again for again, uid in enumerate(named) if uid == checked.uid), 0)
 
 
 def parts_plan(checked: VerifiedStep, parts: list[VerifiedStep]) -> Plan:

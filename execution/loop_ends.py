@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from planwright.critic.lane_rules import judge_lane
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import bare_result
+from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.final_text import with_doubts
 from planwright.prompts import as_data, render
@@ -86,7 +86,7 @@ def step_result(
 def _ended(checked: VerifiedStep, outcome: LoopOutcome) -> StepResult:
     """Say how a loop ended, by its own account."""
     if outcome.status == "cancelled":
-        return bare_result(checked, "skipped", code="cancelled", error=outcome.text)
+        return bare_result(checked, "skipped", code=CANCELLED, error=outcome.text)
     if outcome.status != "completed":
         of_the_run = outcome.status in ("budget_exceeded", "timeout") and not outcome.code.startswith("lane.")
         code = outcome.status if of_the_run else outcome.code or outcome.status

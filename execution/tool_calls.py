@@ -73,10 +73,10 @@ class CallReader:
 
     async def tools(self, granted: Sequence[str], run_id: str, profile: RunProfile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
-        surface = await allowed_in_run(self.registry, self._call_context.chains, run_id, profile)
-        chains = (chain for name in surface.chains if (chain := surface.get(name)) and chain.chain)
+        allowed = await allowed_in_run(self.registry, self._call_context.chains, run_id, profile)
+        chains = (chain for name in allowed.chains if (chain := allowed.get(name)) and chain.chain)
         runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
-        return tools_of(list(dict.fromkeys([*granted, *runnable])), surface)
+        return tools_of(list(dict.fromkeys([*granted, *runnable])), allowed)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""
@@ -120,25 +120,25 @@ class CallReader:
             near = [wire_name(other) for other in self.registry.near(name)]
             offered = [other for other in near if other in tools] or sorted(tools)
             raise CapabilityRejected(f"there is no tool {name}", f"use one of: {', '.join(offered[:10])}")
-        checked = check_arguments(capability, args)
-        if flaw := flaw_of(checked):
+        args = check_arguments(capability, args)
+        if flaw := flaw_of(args):
             raise CapabilityRejected(flaw, "mend them")
-        refuse_secrets(capability, checked, context.redactor)
+        refuse_secrets(capability, args, context.redactor)
         if capability.name == CREATE_CHAIN:
             mine = Registry(tools.values())
-            await asyncio.to_thread(compose_chain, checked, mine, self.registry, context)
+            await asyncio.to_thread(compose_chain, args, mine, self.registry, context)
         if (
             capability.preflight and capability.name != DELEGATE
         ):  # that of a delegation refuses steps of a plan
-            await asyncio.to_thread(capability.check, checked, context)
-        capability = capability.narrowed(checked, context)
-        judged = judge(capability, checked, context, self._ask_from)
+            await asyncio.to_thread(capability.check, args, context)
+        capability = capability.narrowed(args, context)
+        judged = judge(capability, args, context, self._ask_from)
         if judged.denied:
             raise CapabilityRejected(f"{DENIES} {capability.name}: {judged.ruling.why}")
         surface = Surface(capability.effect, capability.mode, capability.risk)
         if capability.name == DELEGATE:
-            checked, surface = self._delegation(checked, tools)
-        return self._step(capability, id_, checked, surface, judged, context)
+            args, surface = self._delegation(args, tools)
+        return self._step(capability, id_, args, surface, judged, context)
 
     def _step(
         self,

@@ -20,7 +20,7 @@ from planwright.state.loop_state import ToolCall
 MOST_ADDED = 8  # tools that one search adds
 CONTEXT_SHARE = 4  # at most a quarter of what a model can read
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
-_CLAUSE = re.compile(r"[.;!?,]+\s|\band\b|\bthen\b")
+_CLAUSE = re.compile(r"[.;!?,]\s|\band\b|\bthen\b")
 _WORD = re.compile(r"[a-z']+")
 _TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
 _ASKS = frozenset(
@@ -43,7 +43,7 @@ class ToolOffer:
         self._settings = settings
         self._sizes: dict[str, int] = {}
 
-    def of(self, surface: Registry, request: str, context: int) -> list[str]:
+    def of(self, allowed: Registry, request: str, context: int) -> list[str]:
         """Name the tools that a request is offered by a model of so many tokens of context.
 
         `tools.search` is the last of them where any had to be left out. A question is offered nothing that
@@ -51,20 +51,20 @@ class ToolOffer:
         """
         fits = offerable(request)
         if self._settings.filter == "top_k":
-            chosen = surface.rank(request, self._settings.top_k, fits)
-            left_out = any(tool.name not in chosen and fits(tool) for tool in surface)
+            chosen = allowed.rank(request, self._settings.top_k, fits)
+            left_out = any(tool.name not in chosen and fits(tool) for tool in allowed)
             return [*chosen, *([TOOL_SEARCH] if left_out else [])]
         return self._fitting(
-            surface, request, fits, min(self._settings.token_budget, context // CONTEXT_SHARE)
+            allowed, request, fits, min(self._settings.token_budget, context // CONTEXT_SHARE)
         )
 
     def _fitting(
-        self, surface: Registry, request: str, fits: Callable[[Capability], bool], budget: int
+        self, allowed: Registry, request: str, fits: Callable[[Capability], bool], budget: int
     ) -> list[str]:
         """Take the best until the budget is used up; in the order of names, so that the same are the same."""
         chosen: dict[str, None] = {}
-        for name in chain(ALWAYS, surface.matches(request), surface.names):
-            tool = surface.get(name)
+        for name in chain(ALWAYS, allowed.matches(request), allowed.names):
+            tool = allowed.get(name)
             if name in chosen or tool is None or not fits(tool):
                 continue
             budget -= self._size(tool)
@@ -112,17 +112,17 @@ def search_schema(granted: Sequence[str]) -> list[dict[str, object]]:
 
 
 def added_tools(
-    granted: Sequence[str], names: Iterable[str], surface: Registry, request: str
+    granted: Sequence[str], names: Iterable[str], allowed: Registry, request: str
 ) -> tuple[str, ...]:
     """Keep of the names that a state holds those of tools that the request may be offered by a search."""
     if TOOL_SEARCH not in granted:
         return ()
     fits = offerable(request)
-    return tuple(name for name in names if (tool := surface.get(name)) is not None and fits(tool))
+    return tuple(name for name in names if (tool := allowed.get(name)) is not None and fits(tool))
 
 
 def answer_searches(
-    calls: list[ToolCall], reply: AIMessage, surface: Registry, request: str, granted: Sequence[str]
+    calls: list[ToolCall], reply: AIMessage, allowed: Registry, request: str, granted: Sequence[str]
 ) -> tuple[list[ToolCall], list[str]]:
     """Answer the searches among the calls of a reply; return the calls, and the names of the tools to add."""
     answered, added = list[ToolCall](), list[str]()
@@ -131,9 +131,9 @@ def answer_searches(
             answered.append(call)
             continue
         query = str(reply.tool_calls[call.index]["args"].get("query", ""))
-        fitting = added_tools(granted, surface.matches(query), surface, request)
+        fitting = added_tools(granted, allowed.matches(query), allowed, request)
         more = [name for name in fitting if name not in granted][:MOST_ADDED]
         added += [name for name in more if name not in added]
-        text = catalogue([surface[name] for name in more]) if more else "no other tool fits"
+        text = catalogue([allowed[name] for name in more]) if more else "no other tool fits"
         answered.append(call.model_copy(update={"error": "", "answer": f"{query}:\n{text}"}))
     return answered, added

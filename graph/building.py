@@ -38,7 +38,7 @@ from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
 
@@ -130,7 +130,7 @@ def check_agents(settings: Settings, registry: Registry) -> None:
     for agent_id, agent in settings.agents.items():
         for tool in agent.tools or ():
             if not registry.absent_server(tool) and not any(
-                names(tool, capability.name) for capability in registry
+                stands_for(tool, capability.name) for capability in registry
             ):
                 near = ", ".join(registry.near(tool)) or "see them with: planwright capabilities"
                 raise SetupError(

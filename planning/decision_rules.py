@@ -14,7 +14,7 @@ from planwright.domain.schedule import all_needs
 from planwright.domain.verified_step import BoundDecision
 from planwright.planning.surface import surface_of
 from planwright.presentation.nearest import nearest
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 
 VIOLATES = "violates_decision_spec"
 
@@ -60,7 +60,7 @@ def _sources(
     before = [step for step in plan.steps if step.id in needs.get(checkpoint.after_step, ())]
     sources = {}
     for name, evidence in spec.evidence.items():
-        calling = [step for step in before if names(evidence.capability, step.capability or "")]
+        calling = [step for step in before if stands_for(evidence.capability, step.capability or "")]
         if calling:
             sources[name] = calling[-1]
     return sources

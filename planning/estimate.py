@@ -30,11 +30,7 @@ from planwright.state.agent_state import ModelRoute
 
 
 class Estimate(BaseModel):
-    """What a plan needs at least: calls, tokens that are sent, their cost in micro-cents (None = unpriced).
-
-    `at_least` when steps are left to a model, so that the calls may be more as well. `room_tokens` and
-    `room_cost` are what has to be free for one more reply, or else the model is not asked at all.
-    """
+    """What a plan needs at least: calls, tokens that are sent, and what they cost."""
 
     model_config = ConfigDict(frozen=True)
     tool_calls: int
@@ -48,7 +44,7 @@ class Estimate(BaseModel):
     at_least: bool
     """Whether steps are left to a model, so that all of it may be more."""
     room_tokens: int
-    """Tokens that have to be free for one more reply; 0 where no model is asked."""
+    """Tokens that have to be free for one more reply, or no model is asked; 0 where none is needed."""
     room_cost: int | None
     """Most that one reply may cost, in micro-cents; None where a price is unknown."""
 

@@ -15,7 +15,7 @@ from planwright.domain.references import reference_paths, strings, whole_referen
 _OF_AGENT = {"type": "object", "properties": {"text": {"type": "string"}}}
 _OF_REQUEST = {"type": "object", "properties": {"request": {"type": "string"}}}
 _TEXT: Mapping[str, object] = {"type": "string"}
-_VALID = re.compile(r"\{\{.*?\}\}", re.DOTALL)
+_VALID = re.compile(r"\{\{[^{}]*\}\}")
 Flaw = tuple[str, str]  # what is wrong, and how to mend it
 
 

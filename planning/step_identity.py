@@ -25,7 +25,7 @@ def step_uid(run_id: str, step: PlanStep, needs: tuple[str, ...], results: Mappi
 
 
 def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
-    """Name the attempts at a step that failed before this one, the oldest first."""
+    """Name the attempts at a step that failed before this one, oldest first; a model's call has none."""
     uids: list[str] = []
     for again in range(MOST_ATTEMPTS):
         uid = uid_of(run_id, checked.step, checked.needs, again)

@@ -1,4 +1,4 @@
-"""The surface of a lane: what it may do at most, by the gravest of its tools."""
+"""The surface of a lane: what it may do at most, by the gravest of its tools, whatever their effect class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Surface(NamedTuple):
     """The effect class, mode and risk of a call, or of all that a lane may call."""
 
     effect: Effect
-    """Gravest effect class."""
+    """`pure` where all only read, else `idempotent`: what a lane does is judged call by call."""
     mode: Mode
     """Gravest mode."""
     risk: Risk
@@ -21,7 +21,7 @@ class Surface(NamedTuple):
 
 
 def surface_of(tools: Iterable[Capability]) -> Surface:
-    """Find the gravest effect, mode and risk of some tools; those of reading for none."""
+    """Find the gravest mode and risk of some tools, and whether all only read; those of reading for none."""
     capabilities = list(tools)
     pure = all(tool.effect == "pure" for tool in capabilities)
     modes: list[Mode] = [tool.mode for tool in capabilities] or ["read_only"]

@@ -21,8 +21,8 @@ from langchain_core.messages import AnyMessage, ToolMessage
 from planwright.state.compaction import SUMMARY_ID
 
 OURS = {"planwright": "ours"}
-REMEMBERED = 512  # texts in their fences: about as many as fit into a conversation
 """Marks (in `additional_kwargs`) a ToolMessage whose words are the program's own or a person's."""
+REMEMBERED = 512  # texts in their fences: about as many as fit into a conversation
 
 _TAGS = (
     r"untrusted tool tools function functions invoke parameter system assistant user human developer model"
@@ -52,11 +52,12 @@ PIECE = 50_000  # characters: `re` holds the interpreter for a whole call, 0.5 s
 def neutral(text: str) -> str:
     """Spell what could be taken for something else than text as JSON escapes.
 
-    It goes piece by piece, so that other threads go on meanwhile. A piece begins with `<`, and no pattern of
-    ours has one but at its beginning.
+    It goes piece by piece, so that other threads go on meanwhile. A piece begins with `<`, or with two of
+    them: no pattern of ours has one but there.
     """
     start, pieces = 0, []
     while (cut := text.find("<", start + PIECE)) != -1:
+        cut -= text[cut - 1] == "<"
         pieces.append(_neutral(text[start:cut]))
         start = cut
     return "".join([*pieces, _neutral(text[start:])])

@@ -17,9 +17,10 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from planwright.capabilities.reserved_paths import CASES_FOLDER
 from planwright.checkpoints.private_files import write_private
 from planwright.domain.errors import RunError, SetupError
-from planwright.domain.hashing import canonical_json
+from planwright.domain.hashing import canonical_json, same
 from planwright.domain.plan import AGENT, Plan, PlanStep
-from planwright.domain.references import spell_references, step_references
+from planwright.domain.plan_diff import needs_of
+from planwright.domain.references import spell_references
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
 
@@ -104,7 +105,7 @@ def load_cases(workspace: Path, names: Sequence[str] = ()) -> dict[str, Case]:
 def outline(plan: Plan, checked: Sequence[VerifiedStep]) -> tuple[OutlinedStep, ...]:
     """Describe what a plan does, whatever its planner has called the steps."""
     steps = {step.id: step for step in plan.work}
-    needs = {id_: _needs(step, steps) for id_, step in steps.items()}
+    needs = needs_of(plan)
     asks = {entry.step.id: entry.asks or entry.gated for entry in checked}
     order = topological(needs)
     shapes: dict[str, str] = {}
@@ -142,14 +143,9 @@ def compare_plan(case: Case, plan: Sequence[OutlinedStep]) -> tuple[Outcome, str
     for before, now in pairs:
         for name in sorted({*before.params, *now.params}):
             was, is_ = before.params.get(name), now.params.get(name)
-            if was != is_:
+            if not same(was, is_):
                 return "other arguments", f"{now.name} {now.capability}: {name} is {is_!r}, not {was!r}"
     return "same", ""
-
-
-def _needs(step: PlanStep, steps: Mapping[str, PlanStep]) -> list[str]:
-    named = dict.fromkeys([*step.depends_on, *step_references(step.params)])
-    return [id_ for id_ in named if id_ in steps]
 
 
 def _called(step: PlanStep) -> str:

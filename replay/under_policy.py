@@ -14,6 +14,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected
+from planwright.domain.run_context import read_context
 from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.approval import ApprovalSettings
 
@@ -42,8 +43,11 @@ def replay_policy(
     approval: ApprovalSettings,
 ) -> list[PolicyReplay]:
     """Judge each call that a run has made by the policy of `context`; nothing is called, nobody is asked."""
-    run = connection.execute("SELECT request, tenant FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-    context = replace(context, request=run["request"], tenant=run["tenant"])
+    run = connection.execute(
+        "SELECT request, tenant, context FROM runs WHERE run_id = ?", (run_id,)
+    ).fetchone()
+    agent = read_context(json.loads(run["context"])).agent
+    context = context.on_behalf_of(run["tenant"], agent, run["request"])
     judged = (
         _judged(step, kind, args, registry, context, approval)
         for step, kind, args in _calls(connection, run_id)
@@ -85,10 +89,9 @@ def _judged(
         reason = "its parts are judged one by one" if capability else f"there is no {name}"
         return PolicyReplay(step.step.id, name, "allow" if capability else "unknown", reason)
     context = replace(context, tainted=step.tainted, decided=step.decisions)
-    ask_from = approval.of_plan if kind == "plan" else approval.of_tool
     try:
         narrowed = capability.narrowed(args, context)
-        judged = judge(narrowed, args, context, ask_from, references=True)
+        judged = judge(narrowed, args, context, approval.threshold_of(kind), references=True)
     except CapabilityRejected as error:
         return PolicyReplay(step.step.id, name, "deny", error.cause)
     answer: Answer = "deny" if judged.denied else "ask" if judged.asks else "allow"

@@ -44,3 +44,7 @@ class ApprovalSettings(BaseModel):
     def of_tool(self) -> Risk:
         """The lowest risk from which a model's call asks."""
         return self.tool_risk or self.risk
+
+    def threshold_of(self, kind: str) -> Risk | None:
+        """Say from which risk a call asks by the kind of plan it stands in; parts of a chain ask as that."""
+        return self.of_plan if kind in ("plan", "alternative") else self.of_tool

@@ -75,7 +75,7 @@ class RunProfile:
         """
         if capability in (*CLOSING, WHOLE):
             return ""
-        if self.tools is not None and not any(names(tool, capability) for tool in self.tools):
+        if self.tools is not None and not any(stands_for(tool, capability) for tool in self.tools):
             return f"this agent may not use {capability}"
         if self.modes is None or mode in self.modes or capability == DELEGATE:
             return ""
@@ -107,12 +107,12 @@ def with_more(profile: RunProfile, extended: str | None) -> RunProfile:
     return replace(profile, limits=profile.limits.model_copy(update=limits))
 
 
-def names(tool: str, capability: str) -> bool:
-    """Say whether a name or a pattern like `mail.*` names a capability, in capitals or in small letters.
+def stands_for(glob: str, capability: str) -> bool:
+    """Say whether a name or a pattern like `mail.*` stands for a capability, in capitals or small letters.
 
     No two capabilities differ in that alone, so a rule that denies `order` denies the tool `Order`.
     """
-    return fnmatchcase(capability.lower(), tool.lower()) or tool == capability
+    return fnmatchcase(capability.lower(), glob.lower()) or glob == capability
 
 
 def in_force(settings: Settings, context: RunContext) -> RunProfile:

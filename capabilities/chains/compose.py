@@ -18,7 +18,7 @@ from planwright.capabilities.contract import Capability, Guide, PartCall, check_
 from planwright.capabilities.registry import Registry, words
 from planwright.domain.chain import Chain, ChainCall, ChainParameter, InputType
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.references import has_reference, reference_paths, resolve_params
+from planwright.domain.references import has_reference, reference_paths, resolve_params, whole_reference
 from planwright.domain.risk import EFFECTS, MODES, Effect, Risk, highest_risk
 
 LATER = frozenset(("previous_result", "steps"))  # what is known only while a chain runs
@@ -206,11 +206,10 @@ def _inputs(calls: Sequence[ChainCall], parts: Sequence[Capability]) -> dict[str
             if path[0] == "input" and len(path) > 1:
                 types.setdefault(path[1], set())
         for argument, value in call.arguments.items():
-            paths = [*reference_paths(value)]
-            whole = isinstance(value, str) and value.strip().startswith("{{") and value.strip().endswith("}}")
-            for path in paths:
+            whole = whole_reference(value) if isinstance(value, str) else None
+            for path in reference_paths(value):
                 if path[0] == "input" and len(path) > 1:
-                    handed = whole and len(paths) == 1 and len(path) == 2
+                    handed = path == whole and len(path) == 2
                     types[path[1]].add(_type_of(part, argument) if handed else "any")
     return {name: ChainParameter(type=next(iter(t)) if len(t) == 1 else "any") for name, t in types.items()}
 

@@ -42,7 +42,7 @@ def name_flaws(chain: Chain, everything: Registry) -> Iterator[str]:
     known = everything.get(name)
     if everything.withholds(name) or (known and known.chain is None):
         yield f"{name} is a capability already"
-    elif known and known.chain != chain:
+    elif known and known.chain and known.chain.hash != chain.hash:
         yield f"this run has a chain {name} already, with another definition"
 
 

@@ -176,4 +176,4 @@ class CallAttempts:
 
 def backoff_s(attempt: int, base_s: float) -> float:
     """Say how long to wait after a failed attempt: doubling up to 8 s, with up to 0.1 s of jitter."""
-    return min(8.0, base_s * 2.0 ** (attempt - 1)) + random.uniform(0, 0.1)
+    return min(8.0, base_s * 2.0 ** min(attempt - 1, 30)) + random.uniform(0, 0.1)

@@ -18,11 +18,7 @@ from planwright.state.loop_budget import LoopBudget
 
 @dataclass(frozen=True)
 class CallSite:
-    """Where a call stands: under which lease, by which profile, in which verified plan, at which step.
-
-    `words` is what the user wrote on the thread. `ask_from` is the threshold for the parts of a chain, which
-    is that of the plan or of the reply it is called in; for all others the record says which one counts.
-    """
+    """Where a call stands: under which lease, by which profile, in which verified plan, at which step."""
 
     lease: Lease
     """Right to write for the run that makes the call."""
@@ -35,7 +31,7 @@ class CallSite:
     words: str = ""
     """What the user wrote on the thread."""
     ask_from: Risk | None = None
-    """Lowest risk from which a part of a chain asks; None for other calls."""
+    """Lowest risk from which a part of a chain asks, as where it is called; None for other calls."""
     attempt: int = 1
     """Number of the attempt that is named by the idempotency key, counted from 1."""
     lanes: tuple[LoopBudget, ...] = ()

@@ -115,7 +115,7 @@ class Gateway:
         """Let a call pass registry, plan, pins and schema; return it narrowed to all its arguments."""
         capability = called_capability(self.registry, name, site.checked, site.profile)
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
-        if plan.steps.get(site.checked.uid) != site.checked:
+        if not site.checked.is_as(plan.steps.get(site.checked.uid)):
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         self.check_pin(site.checked)
         args = await self._arguments(capability, params)
@@ -181,10 +181,7 @@ class Gateway:
         self, capability: Capability, args: dict[str, JsonValue], site: CallSite, kind: PlanKind
     ) -> Judgement:
         """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
-        approval = self._settings.approval
-        ask_from = approval.of_plan if kind in ("plan", "alternative") else approval.of_tool
-        if kind == "chain":
-            ask_from = site.ask_from
+        ask_from = site.ask_from if kind == "chain" else self._settings.approval.threshold_of(kind)
         checked = site.checked
         requester = (site.lease.tenant, site.profile.agent, site.words)
         context = self.call_context.on_behalf_of(

@@ -41,6 +41,10 @@ _AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
+class _Late(TimeoutError):
+    """A call took longer than we allow; any other TimeoutError is what the function says itself."""
+
+
 def leave_alone(end: Future[None]) -> None:
     """Do nothing about a call that goes on."""
 
@@ -68,10 +72,7 @@ async def invoke(
         else:
             result = await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
-        late = f"{capability.name} did not answer within {timeout_s:g} s"
-        if capability.effect in UNCERTAIN:
-            raise EffectInDoubt(late) from error
-        raise CapabilityUnavailable(late) from error
+        raise _too_late(capability, error, timeout_s) from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
         raise
     except asyncio.CancelledError as error:
@@ -130,9 +131,10 @@ async def _awaited(
 
     Raises TimeoutError when it takes too long, StillUnderWay where such work goes on and that matters.
     """
+    limit = asyncio.timeout(timeout_s)
     with threads_of_call() as at_work:
         try:
-            async with asyncio.timeout(timeout_s):
+            async with limit:
                 return await capability.function(**keywords)
         except BaseException as error:
             runs_on: tuple[Work, ...] = ()
@@ -145,6 +147,8 @@ async def _awaited(
                     left_running(end_of(runs_on))
             if runs_on and isinstance(error, Exception):
                 raise StillUnderWay(f"{capability.name} has stopped, and still runs in a thread") from error
+            if isinstance(error, TimeoutError) and limit.expired():
+                raise _Late from error
             raise
 
 
@@ -183,7 +187,14 @@ async def _in_thread(
         raise CapabilityUnavailable(f"{capability.name} could not begin within {timeout_s:g} s")
     if runs_on:
         raise StillUnderWay(f"{capability.name} did not answer within {timeout_s:g} s, and still runs")
-    raise TimeoutError
+    raise _Late
+
+
+def _too_late(capability: Capability, error: TimeoutError, timeout_s: float) -> CapabilityError:
+    late = f"{capability.name} timed out by itself: {_words_of(error)}"
+    if isinstance(error, _Late):
+        late = f"{capability.name} did not answer within {timeout_s:g} s"
+    return EffectInDoubt(late) if capability.effect in UNCERTAIN else CapabilityUnavailable(late)
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:

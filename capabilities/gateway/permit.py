@@ -12,7 +12,7 @@ from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.errors import CapabilityForbidden, GateError
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import same, sha256
 from planwright.domain.verified_step import StepGate, VerifiedStep
 
 
@@ -57,7 +57,7 @@ class GateCalls:
     def opens(self, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
         """Say whether it lets a call pass: approved as shown, with these arguments, as it is now."""
         calls = self._of(checked)
-        exact = any(call.get("args") == args and call.get("pin") == checked.pin for call in calls)
+        exact = any(call.get("pin") == checked.pin and same(call.get("args"), args) for call in calls)
         return self.approved and exact
 
     def says_again(self, checked: VerifiedStep) -> bool:

@@ -28,11 +28,7 @@ State = Literal["off", "untrusted", "trusted", "ready", "failed"]
 
 @dataclass(frozen=True)
 class Standing:
-    """A server of the file: its entry filled in, its settings, and how it stands.
-
-    `tools` are the capabilities of one that is ready, by the names the server calls them; `left_out`
-    says of others why they are none. `files` are those its command names, by path, with their hashes.
-    """
+    """A server of the file: its entry filled in, its settings, and how it stands."""
 
     server: ConfiguredServer
     """The server as the file states it."""

@@ -6,7 +6,7 @@ from planwright.capabilities.policy.decide import UNRULED
 from planwright.capabilities.policy.file import DEFAULT, Policy, Rule
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import SetupError
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 
 
 def check_policy(policy: Policy, registry: Registry) -> None:
@@ -21,12 +21,12 @@ def check_policy(policy: Policy, registry: Registry) -> None:
         for glob in rule.match.capability or ():
             if registry.absent_server(glob):
                 continue
-            if not any(names(glob, name) for name in known):
+            if not any(stands_for(glob, name) for name in known):
                 near = ", ".join(registry.near(glob)) or "see planwright capabilities"
                 raise SetupError(
                     f"{policy.path.parent / rule.where}: there is no capability {glob!r}", f"nearest: {near}"
                 )
-            if all(name in UNRULED for name in known if names(glob, name)):
+            if all(name in UNRULED for name in known if stands_for(glob, name)):
                 raise SetupError(
                     f"{policy.path.parent / rule.where}: {glob} is no matter of policy",
                     f"a run always has {', '.join(UNRULED)}",

@@ -19,6 +19,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
+from planwright.domain.hashing import same
 from planwright.domain.own_words import holds, wanted_words
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
@@ -33,16 +34,12 @@ DENIES = "the policy denies"
 
 @dataclass(frozen=True)
 class Judgement:
-    """Whether a call may be made, and who has to be asked first.
-
-    `asks`: a person has to decide, unless an approved plan that shows the call covers it. `own_gate`: no plan
-    covers it. `undecided`: it asks only because a value is not known yet. `reason` says why it asks.
-    """
+    """Whether a call may be made, and who has to be asked first."""
 
     ruling: Ruling
     """What the policy answers."""
     asks: bool
-    """Whether a person has to decide."""
+    """Whether a person has to decide, unless an approved plan that shows the call covers it."""
     own_gate: bool
     """Whether no approved plan covers it, so that it asks at a gate of its own."""
     reason: str
@@ -179,7 +176,7 @@ def chosen_values(capability: Capability, args: Mapping[str, JsonValue]) -> Iter
     properties = capability.args_schema.get("properties", {})
     for name, value in args.items():
         fixed = "enum" in properties.get(name, {})
-        if not fixed and not (name in capability.defaults and capability.defaults[name] == value):
+        if not fixed and not (name in capability.defaults and same(capability.defaults[name], value)):
             yield from _leaves(value)
 
 

@@ -14,7 +14,7 @@ from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
 from planwright.presentation.nearest import nearest
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 
 FOLDER = "decisions"
 NAMES = frozenset(("evidence",))
@@ -56,7 +56,7 @@ class DecisionSpec(BaseModel):
 
     def covering(self, capability: str) -> bool:
         """Say whether a capability may be called after this decision alone."""
-        return any(names(glob, capability) for glob in self.covers)
+        return any(stands_for(glob, capability) for glob in self.covers)
 
 
 def read_decisions(workspace: Path, gates: Mapping[str, NamedGate]) -> dict[str, DecisionSpec]:

@@ -21,7 +21,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.risk import Mode, Risk
 from planwright.presentation.nearest import nearest
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 
 FILE_NAME = "policy.toml"
 DEFAULT = Path(__file__).with_name("default_policy.toml")
@@ -74,7 +74,7 @@ class Match(BaseModel):
 
 
 def _names(capability: str, globs: tuple[str, ...] | None) -> bool:
-    return globs is None or any(names(glob, capability) for glob in globs)
+    return globs is None or any(stands_for(glob, capability) for glob in globs)
 
 
 def _fits(name: str, globs: tuple[str, ...] | None) -> bool:

@@ -12,12 +12,7 @@ STRICTNESS: tuple[PolicyAnswer, ...] = ("allow", "ask", "deny")
 
 @dataclass(frozen=True)
 class Ruling:
-    """What the policy answers, and why; `rule` is where the rule stands, empty when the mode decided.
-
-    `undecided` when a rule asks only because it needs an argument that is not known yet; `named` when a rule
-    allows the capability by its very name, not by a pattern, a mode or a risk; `delegated` when a person has
-    delegated such calls, and nothing else stands against this one.
-    """
+    """What the policy answers, and why."""
 
     answer: PolicyAnswer
     """What the policy answers."""
@@ -32,7 +27,7 @@ class Ruling:
     undecided: bool = False
     """Whether it asks only because an argument is not known yet."""
     named: bool = False
-    """Whether a rule allows the capability by its very name."""
+    """Whether a rule allows the capability by its very name, not by a pattern, a mode or a risk."""
     delegated: bool = False
     """Whether a person has delegated such calls, and nothing else stands against this one."""
 

@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
-from planwright.settings.profile import names
+from planwright.settings.profile import stands_for
 
 FILE_NAME = "delegations.jsonl"
 
@@ -69,7 +69,7 @@ class Delegation(FileLine):
             self.issued_at <= now < self.expires_at
             and tenant == self.tenant
             and at_least(self.max_risk, risk)
-            and any(names(glob, name) for glob in self.capabilities)
+            and any(stands_for(glob, name) for glob in self.capabilities)
             and self.codes.get(name, "" if self.codes else code) == code
         )
 

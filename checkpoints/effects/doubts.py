@@ -28,7 +28,7 @@ from planwright.domain.doubt import (
     every_one,
     how_to_decide,
 )
-from planwright.domain.errors import CapabilityForbidden, GateError
+from planwright.domain.errors import CapabilityForbidden, EffectInDoubt, GateError
 from planwright.domain.hashing import canonical_json, stored_json
 from planwright.domain.results import StepResult
 
@@ -166,7 +166,7 @@ def _settle_step(
         query = "SELECT result FROM steps WHERE run_id = ? AND uid = ?"
         stored = connection.execute(query, (run_id, uid)).fetchone()
         result = StepResult.model_validate_json(stored[0]) if stored else None
-        if result is None or result.code != "in_doubt":
+        if result is None or result.code != EffectInDoubt.code:
             continue
         decided = _decided(result, row["capability"], answer, by)
         connection.execute(

@@ -78,6 +78,7 @@ class Refusals:
             while run:
                 for row in connection.execute(_REFUSED, (run,)):
                     for call in _calls(json.loads(row["shown"])):
+                        # not `same`: what equals a refused call, 1.0 for 1, is refused as well
                         if call.get("capability") == capability and call.get("args") == args:
                             return _refusal(row, call)
                 source = connection.execute(_SOURCE, (run,)).fetchone() if sources else None

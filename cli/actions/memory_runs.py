@@ -15,6 +15,7 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
 from planwright.cli.views.run_views import find_run
 from planwright.domain.clock import utc_now
+from planwright.domain.hashing import same
 from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
@@ -92,6 +93,8 @@ def is_about(waiting: Card, step: PlanStep) -> bool:
     card = waiting["shown"]
     if waiting["kind"] == "plan":
         calls = [(entry["capability"], entry["params"]) for entry in card["steps"]]
-        return calls == [(step.capability, step.params)]
-    same = card.get("capability") == step.capability
-    return bool(waiting["kind"] == "step" and same and card["args"].items() >= step.params.items())
+        return same(calls, [(step.capability, step.params)])
+    if waiting["kind"] != "step" or card.get("capability") != step.capability:
+        return False
+    args = card["args"]
+    return all(name in args and same(args[name], value) for name, value in step.params.items())

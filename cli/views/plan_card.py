@@ -23,6 +23,7 @@ from planwright.cli.views.rendering import (
     risk_word,
     work_text,
 )
+from planwright.domain.hashing import same
 from planwright.presentation.plan_gates import gate_texts
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import argument_text, step_name, step_sentence
@@ -179,7 +180,7 @@ def _argument(name: str, value: object, cut: bool) -> RenderableType:
 def _resolved(step: Card) -> list[tuple[str, object]]:
     """List the arguments of a step whose references are known by now, with their values."""
     values: Mapping[str, object] = step.get("values", {})
-    return [(name, value) for name, value in values.items() if value != step["params"].get(name)]
+    return [(name, value) for name, value in values.items() if not same(value, step["params"].get(name))]
 
 
 def _done(done: Mapping[str, str]) -> list[RenderableType]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-LONGEST_S = 86_400.0
+LONGEST_RETRY_S = 86_400.0
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float:
@@ -18,7 +18,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float:
     for name, read in (("retry-after-ms", _milliseconds), ("retry-after", _seconds), ("retry-after", _date)):
         seconds = read(headers.get(name, ""), now)
         if seconds is not None and not math.isnan(seconds):
-            return min(max(0.0, seconds), LONGEST_S)
+            return min(max(0.0, seconds), LONGEST_RETRY_S)
     return 0.0
 
 

@@ -15,6 +15,7 @@ from planwright.checkpoints.effects.undos import PastEffect
 from planwright.checkpoints.stores import Stores
 from planwright.critic.ruling import GRAVE
 from planwright.domain.doubt import UNDECIDED
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
@@ -67,9 +68,9 @@ def needs_person(
     pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
     failed = [(entry, result) for entry, result in pairs if result.status == "failed"]
     if verdict.verdict != "escalate" or any(result.code in ENDED for _, result in pairs):
-        return any(result.code == "in_doubt" for _, result in failed)
+        return any(result.code == EffectInDoubt.code for _, result in failed)
     open_ = [(entry, result) for entry, result in failed if result.code not in DECIDED]
-    grave = any(result.code == "in_doubt" or entry.mode in GRAVE for entry, result in open_)
+    grave = any(result.code == EffectInDoubt.code or entry.mode in GRAVE for entry, result in open_)
     ended = {result.uid for _, result in pairs if result.status == "completed"}
     unaccepted = any(score.verdict == "escalate" for score in verdict.step_scores if score.uid in ended)
     return grave or unaccepted or acted or bool(open_ and can_plan)

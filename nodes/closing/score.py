@@ -20,6 +20,7 @@ from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunStatus, RunVerdict, StepResult
+from planwright.domain.step_ends import CANCELLED
 from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
@@ -146,7 +147,7 @@ def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) 
         return "timeout"
     if any(result.code in UNKNOWN for result in results.values()):
         return "escalated"
-    if any(result.code == "cancelled" for result in results.values()):
+    if any(result.code == CANCELLED for result in results.values()):
         return "cancelled"
     if "failed" in statuses:
         return "failed"
@@ -174,7 +175,7 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
     """Tell that a plan has ended, before it is scored: its steps have, whatever the critic says of them."""
     failed = [result.step_id for result in results if result.status == "failed"]
     data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
-    cancelled = any(result.code == "cancelled" for result in results)
+    cancelled = any(result.code == CANCELLED for result in results)
     kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
     invocation.emit(kind, data, key)
 

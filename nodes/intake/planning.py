@@ -24,7 +24,7 @@ VERBS = frozenset(
 )
 _SEQUENCE = re.compile(r"\b(and then|after that|followed by|first|then|next|finally)\b", re.IGNORECASE)
 _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECASE)
-_CLAUSE = re.compile(r"\s*(?:,\s*and\b|,|;|\band\b)\s*", re.IGNORECASE)
+_CLAUSE = re.compile(r"[,;]|\band\b", re.IGNORECASE)
 
 
 def planning(settings: PlanningSettings, models: Models) -> Node[AgentState, AgentUpdate]:

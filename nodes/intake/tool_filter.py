@@ -17,7 +17,7 @@ def tool_filter(registry: Registry, settings: ToolSettings) -> Node[AgentState, 
     offer = ToolOffer(settings)
 
     async def tool_filter(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        surface = registry.within(invocation_of(config).profile)
-        return {"tools": offer.of(surface, state["request"], state["route"].context)}
+        allowed = registry.within(invocation_of(config).profile)
+        return {"tools": offer.of(allowed, state["request"], state["route"].context)}
 
     return tool_filter

@@ -5,6 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.consent.gate import gate_id
+from planwright.domain.errors import EffectInDoubt
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
@@ -38,7 +39,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 budgets=loop.budgets,
             )
             result = await run_chain(opening, config)
-            if result.code == "in_doubt":
+            if result.code == EffectInDoubt.code:
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             runner.record(result, invocation)
         tell_end(invocation, fields, result, checked.uid)

@@ -14,6 +14,7 @@ from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wai
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import Doubt
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
@@ -53,7 +54,7 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
         update: dict[str, CallDoubt] = {}
         answers: list[AnyMessage] = []
         for uid, doubt in waiting.items():
-            left = settled[uid].code == "in_doubt"
+            left = settled[uid].code == EffectInDoubt.code
             update[doubt.call_id] = doubt.model_copy(update={"status": "left" if left else "decided"})
             if left or not is_chain(calls[doubt.call_id]):
                 answers.append(await _answer(doubt.call_id, settled[uid], gate, runner, settings))
@@ -107,7 +108,7 @@ async def _answer(
         brought = await shown_output(result, runner, settings.tools.result_limit)
         text = f"it happened (confirmed by {by}): {brought}"
         return ToolMessage(text, tool_call_id=call_id, id=f"{call_id}_result")
-    if result.code == "in_doubt":
+    if result.code == EffectInDoubt.code:
         closed = f"{gate.status} by {by}" if gate.decided_by else gate.status
         return _message(call_id, f"nobody knows whether it happened ({closed}); the same call is refused")
     return _message(call_id, f"it did not happen (says {by}); you may call it again")

@@ -54,8 +54,8 @@ def llm_invoker(
         if stopped := _stopped(turn, most, invocation):
             return {"outcome": stopped}
         _tell_progress(turn, most, loop, invocation)
-        surface = reader.registry.within(profile)
-        granted = _offered(state, await grants.tools(loop, invocation), surface)
+        allowed = reader.registry.within(profile)
+        granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
         seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
@@ -74,7 +74,7 @@ def llm_invoker(
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
-        read, added = answer_searches(read, clean, surface, loop.goal, granted)
+        read, added = answer_searches(read, clean, allowed, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = batch_of(calls, loop.goal, key)
         await _record(batch, calls, stores.plans, invocation)
@@ -117,9 +117,9 @@ def _names(chat: ChatPrompt) -> set[str]:
     return {str(tool["function"]["name"]) for tool in chat.tools}
 
 
-def _offered(state: LoopState, granted: Sequence[str], surface: Registry) -> tuple[str, ...]:
+def _offered(state: LoopState, granted: Sequence[str], allowed: Registry) -> tuple[str, ...]:
     """Add to what is granted what reads whole results, and what the model has searched."""
-    more = added_tools(granted, state.get("added", ()), surface, state["loop"].goal)
+    more = added_tools(granted, state.get("added", ()), allowed, state["loop"].goal)
     return (*granted, *offered_whole(state["conversation"]), *more)
 
 

@@ -6,6 +6,7 @@ again; `ping_pong`: two calls in turn. A trip is never silent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -95,17 +96,21 @@ def new_trips(state: LoopState, settings: LoopGuardSettings) -> list[Trip]:
     """Find what has not steered this lane yet; the breaker always counts."""
     window = state["made"][-settings.window :]
     known = set(state.get("tripped", []))
-    return [
-        trip for trip in find_trips(window, settings) if trip.severity == "break" or trip.key not in known
-    ]
+    reply = [call.signature for call in state["calls"]]
+    trips = find_trips(window, settings, reply)
+    return [trip for trip in trips if trip.severity == "break" or trip.key not in known]
 
 
-def find_trips(window: Sequence[str], settings: LoopGuardSettings) -> list[Trip]:
-    """Find the patterns at the end of a window of calls, oldest first."""
+def find_trips(window: Sequence[str], settings: LoopGuardSettings, reply: Sequence[str] = ()) -> list[Trip]:
+    """Find the patterns at the end of a window of calls, oldest first.
+
+    Each call of the newest reply counts for `generic_repeat`, in whatever place it stands there.
+    """
     if not window:
         return []
-    newest = window[-1]
-    trips = [*_repeats(newest, sum(call == newest for call in window), settings)]
+    newest, times = window[-1], Counter(window)
+    calls = dict.fromkeys([*reply, newest])
+    trips = [trip for call in calls for trip in _repeats(call, times[call], settings)]
     row = next((n for n, call in enumerate(reversed(window)) if call != newest), len(window))
     if row >= settings.poll[0]:
         severity: Severity = "critical" if row >= settings.poll[1] else "warning"

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.whole_results import ref_of
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
@@ -52,7 +53,7 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
                 result = await runner.attempt(site, arguments, fields, invocation)
             runner.record(result, invocation)
         tell_end(invocation, fields, result, uid)
-        if result.code == "in_doubt":
+        if result.code == EffectInDoubt.code:
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
         answer = await call_answer(call.call_id, result, runner, limit)
         return {"conversation": [_unfenced(answer) if _is_own(result, checked, runner) else answer]}

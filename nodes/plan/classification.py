@@ -37,14 +37,14 @@ def classification(registry: Registry, models: Models) -> Node[AgentState, Agent
 
     async def classification(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
-        surface = registry.within(invocation.profile)
+        allowed = registry.within(invocation.profile)
         rounds, findings = state.get("attempts", Attempts()).reclassifications, state.get("findings", [])
-        ranked = shortlist(surface, state["task"].task, findings, rounds)
+        ranked = shortlist(allowed, state["task"].task, findings, rounds)
         names = list(dict.fromkeys([*state["tools"], *ranked]))
         names = [name for name in names if name != TOOL_SEARCH]
         if models.router.role("fast", state["route"]) is None:
             return {"shortlist": names}
-        open_, active = to_classify(capability for name in names if (capability := surface.get(name)))
+        open_, active = to_classify(capability for name in names if (capability := allowed.get(name)))
         chosen = await _choose(models, state, open_, findings, invocation, rounds) if open_ else None
         return {"shortlist": names if chosen is None else narrowed(names, active, chosen)}
 

@@ -71,13 +71,13 @@ def planner(
         profile = invocation.profile
         allowed = await allowed_in_run(registry, call_context.chains, invocation.run_id, profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
-        surface = [capability for name in names if (capability := allowed.get(name))]
-        context = compiled_context(state, surface, allowed, profile, call_context.policy)
+        shortlisted = [capability for name in names if (capability := allowed.get(name))]
+        context = compiled_context(state, shortlisted, allowed, profile, call_context.policy)
         context |= {
-            "databases": await _databases(surface, call_context),
+            "databases": await _databases(shortlisted, call_context),
             "models": on_offer(settings.providers, state["route"]),
         }
-        prompt = _prompt(context, allowed, surface, state, profile, settings)
+        prompt = _prompt(context, allowed, shortlisted, state, profile, settings)
         try:
             proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         except ModelError as error:
@@ -106,27 +106,27 @@ def planner(
 def _prompt(
     context: dict[str, object],
     allowed: Registry,
-    surface: list[Capability],
+    shortlisted: list[Capability],
     state: AgentState,
     profile: RunProfile,
     settings: Settings,
 ) -> Prompt:
     """Say what can be done in the system message, which stays the same, and what is to do in the other."""
-    lines = catalogue(list(allowed) if len(allowed) <= MOST_LINES else surface)
+    lines = catalogue(list(allowed) if len(allowed) <= MOST_LINES else shortlisted)
     most = str(settings.planning.max_steps)
     return Prompt(
         role="planner",
         system=instructed("planner", profile.instructions, max_steps=most, catalogue=lines),
-        user=_message(context, detailed(surface, allowed.matches(state["task"].task))),
+        user=_message(context, detailed(shortlisted, allowed.matches(state["task"].task))),
         schema=PLAN_FORM,
         schema_in_words=True,
         timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
-        capabilities=_described(surface),
+        capabilities=_described(shortlisted),
     )
 
 
 def compiled_context(
-    state: AgentState, surface: list[Capability], registry: Registry, profile: RunProfile, policy: Policy
+    state: AgentState, shortlisted: list[Capability], registry: Registry, profile: RunProfile, policy: Policy
 ) -> dict[str, object]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
@@ -141,7 +141,7 @@ def compiled_context(
         "task": task.task,
         "history": history(seen) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
-        "capabilities": _described(surface),
+        "capabilities": _described(shortlisted),
         "done": done,
         "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
@@ -157,13 +157,13 @@ def compiled_context(
     }
 
 
-def _described(surface: list[Capability]) -> list[dict[str, object]]:
-    return [describe_capability(tool) for tool in sorted(surface, key=lambda c: (c.guide.priority, c.name))]
+def _described(tools: list[Capability]) -> list[dict[str, object]]:
+    return [describe_capability(tool) for tool in sorted(tools, key=lambda c: (c.guide.priority, c.name))]
 
 
-async def _databases(surface: list[Capability], call_context: CallContext) -> dict[str, Tables]:
+async def _databases(shortlisted: list[Capability], call_context: CallContext) -> dict[str, Tables]:
     """List the user's databases where the plan may read them."""
-    if not any(capability.name == SQL for capability in surface):
+    if not any(capability.name == SQL for capability in shortlisted):
         return {}
     return await asyncio.to_thread(schemas, call_context)
 

@@ -115,9 +115,9 @@ async def rules_for(
     requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
     opening = bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
     call_context = call_context.on_behalf_of(*requester, tainted=opening)
-    surface = await allowed_in_run(registry, call_context.chains, invocation.run_id, invocation.profile)
+    allowed = await allowed_in_run(registry, call_context.chains, invocation.run_id, invocation.profile)
     fixed = _attempts(state).fixed
-    return Rules(surface, settings, call_context, state["route"], invocation.profile, fixed)
+    return Rules(allowed, settings, call_context, state["route"], invocation.profile, fixed)
 
 
 async def gate_of_plan(

@@ -297,6 +297,17 @@ def test_arguments_that_each_check_changes_are_refused(amount: float) -> None:
     assert "changes amount" in next(misfits(pay, {"amount": amount}))
 
 
+@capability("flag.flip", mode="destructive")
+def flip(value: Annotated[JsonValue, AfterValidator(lambda one: one is not True or 1)]) -> str:
+    """Flip the flag."""
+    return str(value)
+
+
+def test_arguments_whose_type_each_check_changes_are_refused() -> None:
+    with pytest.raises(CapabilityRejected, match=r"arguments of flag\.flip changes value"):
+        check_arguments(flip, {"value": True})
+
+
 class Line(BaseModel):
     """One line of an order."""
 

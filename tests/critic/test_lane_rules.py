@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from planwright.critic.lane_rules import judge_lane
+from planwright.critic.words import given_up, not_able
 from planwright.domain.envelope import EffectRecord, LaneCall, LaneEnvelope
 
 LANES = [
@@ -50,3 +51,13 @@ def test_a_lane_is_accepted_where_its_record_bears_its_words_out(lane: dict[str,
 def test_a_tool_is_known_by_the_last_part_of_its_name_and_its_domain_by_those_before(tool: str) -> None:
     envelope = LaneEnvelope(result="Ticket T-17 is there.", offered={tool: "blind", "mail.search": "pure"})
     assert judge_lane("Find the mail and create a ticket", envelope, 1).flaw == "no_effect"
+
+
+@pytest.mark.parametrize("between", [". ", "\n", "\n\n", ".\n- ", "!? ", "… ; "], ids=repr)
+def test_a_sentence_may_stand_on_a_line_of_its_own(between: str) -> None:
+    assert given_up(f"Here is what I did{between}I am unable to complete this task")
+    assert not_able(f"I looked at the list{between}I could not send the mail")
+
+
+def test_a_full_stop_within_a_word_ends_no_sentence() -> None:
+    assert not given_up("It is in plan.i refuse.md")

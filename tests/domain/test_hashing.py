@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from planwright.domain.hashing import stored_json, whole_json
+from planwright.domain.hashing import same, stored_json, whole_json
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
@@ -135,6 +135,13 @@ def test_what_is_read_is_what_was_stored(value: Any) -> None:
     assert whole_json(type(value), text) == value.model_dump(mode="json")
     assert whole_json(type(value), value.model_dump_json()) == value.model_dump(mode="json")  # an older row
     assert len(text) < len(value.model_dump_json())
+
+
+@pytest.mark.parametrize("other", [1.0, True, "1", [1], {"n": 1}, None], ids=str)
+def test_values_of_other_types_are_not_the_same(other: Any) -> None:
+    assert same({"n": [1], "m": 2}, {"m": 2, "n": [1]})
+    assert not same(1, other)
+    assert not same({"n": [1]}, {"n": [other]})
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,18 @@ def test_what_is_null_is_not_said() -> None:
     empty = dict.fromkeys(("params", "depends_on", "tool_hints", "description", "timeout_s", "requires"))
     found, read_as = read_plan(plan({"id": "a", "tool": "x.y", **empty}, decision_checkpoints=None))
     assert (found, read_as) == (Plan.model_validate(plan({"id": "a", "tool": "x.y"})), ())
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"Plan": plan(ORDERED[1])}, {"analysis": plan(ORDERED[1])}, {"Thoughts": [ORDERED[1]]}],
+    ids=str,
+)
+def test_of_two_plans_in_one_reply_none_is_left_out(beside: dict[str, Any]) -> None:
+    with pytest.raises(PlanInvalid):
+        read_plan({"plan": plan(ORDERED[0]), **beside})
+
+
+@pytest.mark.parametrize("remark", ["I look first", None], ids=str)
+def test_a_remark_in_words_may_stand_beside_a_plan_in_its_wrapper(remark: str | None) -> None:
+    assert read_plan({"plan": plan(ORDERED[0]), "analysis": remark}).plan.steps[0].id == "a"

@@ -97,6 +97,14 @@ def test_every_field_of_a_step_can_be_changed_and_is_told(field: str, value: Any
     assert changes(BASE, edit(change)) == [line]
 
 
+def test_a_decision_that_is_added_or_left_out_is_a_change() -> None:
+    checkpoint = {"decision_id": "may it be copied", "after_step": "a"}
+    more = edit(lambda card: card.update(decision_checkpoints=[checkpoint]))
+    assert changes(BASE, more) == ['added decision "may it be copied" after a']
+    assert changes(more, BASE) == ['removed decision "may it be copied" after a']
+    assert changes(more, more) == []
+
+
 def test_waits_are_told_however_they_are_declared() -> None:
     assert needs_of(BASE)["c"] == ("a",)
     found = edit(lambda card: card["steps"][2].update(after=["a", "b"]))

@@ -93,6 +93,20 @@ def test_what_differs_is_named(entries: list[Entry], options: Any, outcome: str,
     assert why in where
 
 
+def test_what_a_step_takes_by_its_key_is_waited_for() -> None:
+    search = {"id": "a", "capability": "mail.search", "context_key": "mails"}
+    read: dict[str, Any] = {"id": "b", "description": "sum up", "tool_hints": ["text.summarize"]}
+    plans = [Plan.model_validate({"steps": [search, read | more]}) for more in ({"inputs": ["mails"]}, {})]
+    by_key, apart = (outline(plan, []) for plan in plans)
+    assert [len(step.after) for step in by_key] == [0, 1]
+    assert compare_plan(Case(request="x", plan=by_key), apart)[0] == "other plan"
+
+
+def test_a_value_of_another_type_is_another_argument() -> None:
+    now = outlined(("a", "files.read", {"line": True}, []))
+    assert compare_plan(case(("a", "files.read", {"line": 1}, [])), now)[0] == "other arguments"
+
+
 def test_who_asks_more_has_the_same_plan() -> None:
     assert compare_plan(case(READ, asks=False), outlined(READ)) == ("same", "")
 

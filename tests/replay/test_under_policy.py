@@ -16,16 +16,19 @@ from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.file import load_policy
 from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.records import open_records
+from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
-from planwright.replay.under_policy import replay_policy
+from planwright.replay.under_policy import PolicyReplay, replay_policy
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.opened_store import opened_store
 
 pytestmark = pytest.mark.sqlite  # its stores last longer than a test
 
+AMOUNT = {"amount": 7}
 ALLOW = '[[rule]]\ndecide = "allow"\n'
+AGENTS = '[agents.billing]\ndescription = "Bills"\n'
 CONFIG: Any = {"configurable": {"thread_id": "t"}}
 
 
@@ -77,15 +80,18 @@ def random_policy(dice: random.Random) -> str:
     return "\n".join([*lines, 'decide = "deny"', "", ALLOW])
 
 
-def run_under(folder: Path, policy: str, plan: str) -> dict[str, Any]:
+def run_under(folder: Path, policy: str, plan: str, agent_id: str | None = None) -> dict[str, Any]:
     """Run a plan under a policy, with nobody to ask."""
     folder.mkdir()
+    (folder / "planwright.toml").write_text(AGENTS, "utf-8")
     (folder / "policy.toml").write_text(policy, "utf-8")
     settings = load(folder, planning={"mode": "always", "replan_budget": 0}, approval={"plan": "never"})
     model = ScriptedModel(replies=[plan, "done"])
     agent = build_graph(settings, model=model, capabilities=OWN)
     try:
-        output: dict[str, Any] = agent.invoke({"messages": [("user", "Do it")]}, CONFIG)
+        output: dict[str, Any] = agent.invoke(
+            {"messages": [("user", "Do it")]}, CONFIG, context=RunContext(agent=agent_id)
+        )
         return output
     finally:
         agent.close()
@@ -103,15 +109,19 @@ def refused_live(folder: Path) -> set[str]:
 
 def denied_in_replay(folder: Path, policy: Path) -> set[str]:
     """Name the steps that a replay says the policy blocks."""
-    settings = load(folder)
+    return {call.step_id for call in replayed_calls(folder, policy) if call.answer == "deny"}
+
+
+def replayed_calls(folder: Path, policy: Path, **flags: Any) -> list[PolicyReplay]:
+    """Judge the calls of the one run of a folder by a policy."""
+    settings = load(folder, **flags)
     registry = load_registry(folder, (), (), OWN)
     records = open_records(settings.store_folder)
     context = CallContext(settings, Jail(folder), records.memories, policy=load_policy(policy))
     with closing(opened_store(settings.store_folder)) as store:
         store.row_factory = sqlite3.Row
         (run_id,) = store.execute("SELECT run_id FROM runs").fetchone()
-        calls = replay_policy(store, run_id, registry, context, settings.approval)
-    return {call.step_id for call in calls if call.answer == "deny"}
+        return replay_policy(store, run_id, registry, context, settings.approval)
 
 
 def agrees(folder: Path, seed: int) -> bool:
@@ -130,6 +140,30 @@ def agrees(folder: Path, seed: int) -> bool:
 
 def test_a_replay_names_what_a_live_run_is_refused_for(tmp_path: Path) -> None:
     assert [seed for seed in range(8) if not agrees(tmp_path, seed)] == []
+
+
+def test_a_replay_knows_the_agent_of_a_run(tmp_path: Path) -> None:
+    plan = json.dumps({"goal": "Look", "steps": [{"id": "s1", "capability": "shop.look", "params": AMOUNT}]})
+    rule = f'[[rule]]\nwhen = \'agent == "billing"\'\ndecide = "deny"\n{ALLOW}'
+    (tmp_path / "policy.toml").write_text(rule, "utf-8")
+    for agent, denied in ((None, set()), ("billing", {"s1"})):
+        folder = tmp_path / f"by-{agent}"
+        assert run_under(folder, ALLOW, plan, agent)["status"] == "completed"
+        assert denied_in_replay(folder, tmp_path) == denied
+
+
+@pytest.mark.parametrize(("kind", "answer"), [("plan", "allow"), ("alternative", "allow"), ("calls", "ask")])
+def test_a_call_asks_from_the_risk_that_counts_where_it_stands(
+    tmp_path: Path, kind: str, answer: str
+) -> None:
+    plan = json.dumps({"goal": "Note", "steps": [{"id": "s1", "capability": "shop.note", "params": AMOUNT}]})
+    run_under(tmp_path / "run", ALLOW, plan)
+    with closing(opened_store(tmp_path / "run" / ".planwright")) as store:
+        store.execute("UPDATE plans SET kind = ?", (kind,))
+        store.commit()
+    approval = {"plan": "never", "tool_risk": "Low"}
+    (call,) = replayed_calls(tmp_path / "run", tmp_path, approval=approval)
+    assert call.answer == answer
 
 
 @pytest.mark.long

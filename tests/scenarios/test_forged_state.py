@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from langgraph.types import Command
+from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
@@ -123,6 +124,29 @@ def test_the_card_shows_what_runs_or_nothing_runs(scene: Scene, node: str, forge
     except PlanwrightError:
         pass
     assert set(shelf) <= shown | {"bread" if "{{steps.s1.output}}" in shown else ""}
+
+
+@pytest.mark.parametrize("forged", [True, 1.0, 2], ids=str)
+def test_a_value_of_another_type_is_not_the_one_on_the_card(scene: Scene, forged: Any) -> None:
+    values: list[Any] = []
+
+    @capability("flag.set", mode="local_write", risk="Medium", effect="idempotent")
+    def set_flag(value: JsonValue) -> str:
+        """Set the flag."""
+        values.append(value)
+        return "set"
+
+    steps = [{"id": "s1", "capability": "flag.set", "params": {"value": 1}}]
+    model = ScriptedModel(replies=[json.dumps({"goal": "Set", "steps": steps}), "the answer"])
+    settings = load(scene.workspace, planning={"mode": "always", "replan_budget": 0})
+    agent = build_graph(settings, model=model, capabilities=[set_flag])
+    scene.agents.append(agent)
+    agent.invoke({"messages": [("user", "Set the flag")]}, scene.config)
+    entry = agent.get_state(scene.config).values["checked"][0]
+    step = entry.step.model_copy(update={"params": {"value": forged}})
+    agent.update_state(scene.config, {"checked": [entry.model_copy(update={"step": step})]})
+    agent.invoke(Command(resume="approve"), scene.config)
+    assert [repr(value) for value in values] in ([], ["1"])
 
 
 def texts(card: dict[str, Any]) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planwright.domain.hashing import same
 from planwright.presentation.step_sentence import argument_text
 from planwright.web import words
 
@@ -34,7 +35,7 @@ def value_rows(
     rows = []
     for name in dict.fromkeys((*planned, *known)):
         template = argument_text(planned[name]) if name in planned else ""
-        is_other = name in known and known[name] != planned.get(name)
+        is_other = name in known and not same(known[name], planned.get(name))
         rows.append(_row(name, template, words.spelled_value(known[name]) if is_other else "", whole))
     return rows
 

@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
 from planwright.domain.errors import CapabilityRejected
@@ -44,6 +46,18 @@ async def open_gate(bench: Any, name: str, args: dict[str, Any], answer: str | N
     if answer in ("approve", "reject"):
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "test"})
         await bench.stores.gates.decide(gate.gate_id, decision, NOW)
+
+
+def flag_of(flags: list[Any]) -> Capability:
+    """Declare a capability that takes a value of any type."""
+
+    @capability("flag.set", mode="destructive")
+    def set_flag(value: JsonValue) -> str:
+        """Set the flag."""
+        flags.append(value)
+        return "set"
+
+    return set_flag
 
 
 async def test_a_planned_call_is_made_and_recorded(make_bench: MakeBench, deeds: Any) -> None:
@@ -142,6 +156,18 @@ async def test_a_step_that_differs_from_the_recorded_one_is_refused(
     with pytest.raises(CapabilityRejected, match="is not a step of an approved plan of this run"):
         await bench.call("a.do")
     assert deeds.calls == []
+
+
+@pytest.mark.parametrize("other", [True, 1.0], ids=str)
+async def test_a_value_of_another_type_is_not_the_one_on_record(make_bench: MakeBench, other: Any) -> None:
+    """Python says that 1 is True, and what is called does something else with it."""
+    flags: list[Any] = []
+    bench = await make_bench(flag_of(flags), gated=True)
+    await open_gate(bench, "flag.set", {"value": 1}, "approve")
+    with pytest.raises(CapabilityRejected, match=r"nobody approved flag\.set with these arguments"):
+        await bench.call("flag.set", value=other)
+    await bench.call("flag.set", value=1)
+    assert [repr(value) for value in flags] == ["1"]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,36 @@ async def test_what_a_function_changes_in_its_arguments_stays_with_it(tmp_path: 
         assert await invoke(post, args, context, PATIENCE_S) == ["kim"]
 
 
+@pytest.mark.parametrize("blocking", [True, False])
+async def test_a_timeout_of_the_function_is_told_as_its_own(tmp_path: Path, blocking: bool) -> None:
+    @capability("pool.read", mode="read_only")
+    async def waits(name: str) -> str:
+        """Read, by a pool that has its own limit."""
+        raise TimeoutError("the pool has no free connection")
+
+    @capability("pool.look", mode="read_only")
+    def looks(name: str) -> str:
+        """Look, by a pool that has its own limit."""
+        raise TimeoutError("the pool has no free connection")
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    with pytest.raises(CapabilityUnavailable) as late:
+        await invoke(looks if blocking else waits, {"name": "a"}, context, PATIENCE_S)
+    assert "timed out by itself: the pool has no free connection" in late.value.cause
+
+
+async def test_our_own_limit_is_told_as_ours(tmp_path: Path) -> None:
+    @capability("pool.read", mode="read_only")
+    async def waits(name: str) -> str:
+        """Read without end."""
+        await asyncio.sleep(PATIENCE_S)
+        return name
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    with pytest.raises(CapabilityUnavailable, match=r"pool\.read did not answer within 0\.01 s"):
+        await invoke(waits, {"name": "a"}, context, 0.01)
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 async def test_a_function_that_would_end_the_program_has_failed(
     tmp_path: Path, error: type[BaseException]

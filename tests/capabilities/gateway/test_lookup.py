@@ -12,6 +12,7 @@ import pytest
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.gateway.attempts import backoff_s
 from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
@@ -22,6 +23,10 @@ from tests.loop_clock import LoopClock
 from tests.patience import PATIENCE_S
 
 MakeBench = Callable[..., Awaitable[Any]]
+
+
+def test_the_wait_before_an_attempt_grows_to_eight_seconds_and_no_further() -> None:
+    assert all(8 <= backoff_s(attempt, 0.5) <= 8.1 for attempt in (5, 100, 5_000))
 
 
 class Receiver:

@@ -140,6 +140,16 @@ def test_rules_may_ask_whether_a_call_is_tainted_and_what_the_user_wrote(make_wo
         assert judge(declare(), {"text": text}, context, "Medium").denied is denied
 
 
+def test_a_value_that_only_equals_the_default_is_chosen() -> None:
+    @capability("flag.set", mode="local_write")
+    def set_flag(value: JsonValue = True) -> str:
+        """Set the flag."""
+        return "set"
+
+    assert list(chosen_values(set_flag, {"value": True})) == []
+    assert list(chosen_values(set_flag, {"value": 1})) == ["1"]
+
+
 def test_what_a_call_carries_is_neither_its_defaults_nor_yes_and_no() -> None:
     do = declare()
     assert list(chosen_values(do, {"place": "here", "text": "x", "loud": True})) == ["x"]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from planwright.models.failover.retry_after import LONGEST_S, retry_after
+from planwright.models.failover.retry_after import LONGEST_RETRY_S, retry_after
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CASES: tuple[tuple[dict[str, str], float], ...] = (
@@ -15,8 +15,8 @@ CASES: tuple[tuple[dict[str, str], float], ...] = (
     ({"retry-after": "1.5"}, 1.5),
     ({"retry-after": "0"}, 0),
     ({"retry-after": "-3"}, 0),
-    ({"retry-after": "1e12"}, LONGEST_S),
-    ({"retry-after": "inf"}, LONGEST_S),
+    ({"retry-after": "1e12"}, LONGEST_RETRY_S),
+    ({"retry-after": "inf"}, LONGEST_RETRY_S),
     ({"retry-after": "nan"}, 0),
     ({"retry-after": "soon"}, 0),
     ({"retry-after": ""}, 0),

@@ -36,6 +36,20 @@ def test_the_same_call_in_the_window_warns_at_ten_and_breaks_at_thirty(
     assert repeats == ({("generic_repeat", severity)} if severity else set())
 
 
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_a_call_counts_wherever_it_stands_in_its_reply(place: int) -> None:
+    """A model that makes several calls at once goes round in circles with any of them."""
+    window: list[str] = []
+    for n in range(10):
+        reply = [SPREAD[2 * n], SPREAD[2 * n + 1]]
+        reply.insert(place, A)
+        window += reply
+    trips = find_trips(window[-30:], LoopGuardSettings(), reply)
+    assert [(trip.pattern, trip.severity, trip.signature) for trip in trips] == [
+        ("generic_repeat", "warning", A)
+    ]
+
+
 def test_calls_that_left_the_window_are_forgotten() -> None:
     assert found([*[A] * 9, *SPREAD[:29], A]) == set()
 
