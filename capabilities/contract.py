@@ -13,8 +13,8 @@ from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import Names, UseOf
-from planwright.capabilities.schema_paths import JsonSchema
-from planwright.capabilities.signature import Function, check_lookup
+from planwright.capabilities.schema_paths import JsonSchema, has_field
+from planwright.capabilities.signature import Function, check_lookup, error_summary
 from planwright.capabilities.source_code import code_hash
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
@@ -279,24 +279,8 @@ def _left_out(capability: Capability, params: Mapping[str, JsonValue], checked: 
         capability.args.model_validate(dict(params), extra="forbid")
     except ValidationError as error:
         extra = [entry["loc"] for entry in error.errors() if entry["type"] == "extra_forbidden"]
-        return ", ".join(".".join(map(str, place)) for place in extra if not _holds(checked, place))
+        return ", ".join(".".join(map(str, place)) for place in extra if not has_field(checked, place))
     return ""
-
-
-def _holds(value: JsonValue, place: tuple[int | str, ...]) -> bool:
-    """Say whether a value has a field; parts of the place that name the member of a union lead nowhere."""
-    for part in place[:-1]:
-        if isinstance(value, dict) and part in value:
-            value = value[str(part)]
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-    return isinstance(value, dict) and place[-1] in value
-
-
-def error_summary(error: ValidationError) -> str:
-    """Put a validation error on one line: which argument, and what is wrong with it."""
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
-    return "; ".join(parts[:4])
 
 
 if not TYPE_CHECKING:

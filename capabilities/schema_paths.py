@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import JsonValue
+
 JsonSchema = Mapping[str, Any]
 """A JSON schema as it is read: the types of its values are what it is about."""
 MOST_STEPS_DOWN = 20  # of `$ref` and of nested alternatives; a schema may name itself
@@ -173,3 +175,13 @@ def _target(reference: str, whole: JsonSchema) -> JsonSchema | None:
             target.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
         )
     return target if isinstance(target, Mapping) else None
+
+
+def has_field(value: JsonValue, place: tuple[int | str, ...]) -> bool:
+    """Say whether a value has a field; parts of the place that name the member of a union lead nowhere."""
+    for part in place[:-1]:
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+    return isinstance(value, dict) and place[-1] in value

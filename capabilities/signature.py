@@ -110,3 +110,9 @@ def check_lookup(
         return
     cause = f"{name} may return None, which is how its lookup says that it has not happened"
     raise SetupError(cause, "return what tells that it was done, e.g. its id")
+
+
+def error_summary(error: ValidationError) -> str:
+    """Put a validation error on one line: which argument, and what is wrong with it."""
+    parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
+    return "; ".join(parts[:4])

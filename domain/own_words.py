@@ -31,8 +31,8 @@ _QUOTED = re.compile(
     r"|‘(?:[^’]|(?<=\w)’(?=\w)){40,}(?:’|\Z)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w)){40,}(?:'|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
-_PASTES = re.compile(_PASTED, re.DOTALL | re.MULTILINE | re.IGNORECASE)
-_MARKS = (  # one of these is in whatever is pasted: seven times as fast as the pattern
+PASTES = re.compile(_PASTED, re.DOTALL | re.MULTILINE | re.IGNORECASE)
+PASTE_MARKS = (  # one of these is in whatever is pasted: seven times as fast as the pattern
     "`` ~~~ > < [quote message nachricht mensaje messaggio mensagem bericht d'origine @ wrote schrieb écrit"
     " escribió scritto escreveu schreef"
 ).split()
@@ -73,12 +73,6 @@ def own_words(request: str) -> str:
     """
     own = _QUOTED.sub(f" {GAP} ", request)
     return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
-
-
-def pastes(text: str) -> bool:
-    """Say whether a text of the user's holds what others wrote: fenced, marked up, or a mail passed on."""
-    folded = text.lower()
-    return any(mark in folded for mark in _MARKS) and _PASTES.search(text) is not None
 
 
 def wanted_words(request: str) -> str:

@@ -29,7 +29,6 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
-from planwright.domain.own_words import pastes
 from planwright.domain.run_context import RunContext, read_context
 from planwright.execution.versions import RunVersions, note
 from planwright.graph.arrivals import Arrival, Arrivals
@@ -199,7 +198,7 @@ class Door:
             record=lambda event, key: stores.journal.append(event, key, lease),
             request=run.request,
             words=words,
-            foreign=foreign or pastes(words),
+            foreign=foreign,
             clock=self.clock,
             seconds=self._time.timer.seconds,
             cancelled_by=run.cancelled_by or "",

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.ledger import Ledger
+from planwright.domain.own_words import PASTE_MARKS, PASTES
 from planwright.domain.plan import AGENT, DELEGATE, Plan, PlanStep
 from planwright.planning.step_identity import earlier_uids
 from planwright.state.invocation import Invocation
@@ -45,8 +46,8 @@ class Taint:
         return untrusted(called, self._gateway.registry)
 
     async def of_thread(self, invocation: Invocation) -> bool:
-        """Say whether a run begins after untrusted text: in messages of others, or read by earlier runs."""
-        if invocation.foreign:
+        """Say whether a run begins after untrusted text: of others, pasted by the user, or read before it."""
+        if invocation.foreign or pastes(invocation.words):
             return True
         called = await self._ledger.called_before(invocation.run_id, invocation.thread_id)
         return untrusted(called, self._gateway.registry)
@@ -55,6 +56,12 @@ class Taint:
         """Say whether a plan was made after untrusted text: of the thread, or of its own run so far."""
         called = await self._ledger.called_in(invocation.run_id, "")
         return untrusted(called, self._gateway.registry) or await self.of_thread(invocation)
+
+
+def pastes(text: str) -> bool:
+    """Say whether a text of the user's holds what others wrote: fenced, marked up, or a mail passed on."""
+    folded = text.lower()
+    return any(mark in folded for mark in PASTE_MARKS) and PASTES.search(text) is not None
 
 
 def untrusted(names: Iterable[str], registry: Registry) -> bool:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, error_summary
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.gateway.redact import redacted
+from planwright.capabilities.signature import error_summary
 from planwright.domain.errors import (
     BrokeOff,
     CapabilityError,

@@ -18,7 +18,8 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, error_summary
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import (
     BrokeOff,

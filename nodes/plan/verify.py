@@ -79,8 +79,7 @@ def verify(
         checked = pinned(checked, registry, policy)
         checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
-        resolved = await known_values(checked, results, invocation.request, stores)
-        values = values_to_show(checked, resolved, registry)
+        values = await known_values(checked, results, invocation.request, stores, registry)
         progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])
         card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
         card = with_phrases(with_criteria(card, checked, judged=judged), checked, registry)
@@ -135,9 +134,15 @@ def _attempts(state: AgentState) -> Attempts:
 
 
 async def known_values(
-    checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], request: str, stores: Stores
+    checked: Sequence[VerifiedStep],
+    results: Mapping[str, StepResult],
+    request: str,
+    stores: Stores,
+    registry: Registry,
 ) -> dict[str, dict[str, JsonValue]]:
-    """Resolve the arguments of steps whose references lead to results that are there, by step id.
+    """List the arguments of steps that will be sent otherwise than they are planned, by step id.
+
+    Their references lead to results that are there, or a call converts them.
 
     The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
     """
@@ -145,17 +150,17 @@ async def known_values(
     done = [result for result in own if result.status == "completed"]
     outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
     scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
-    values: dict[str, dict[str, JsonValue]] = {}
+    resolved: dict[str, dict[str, JsonValue]] = {}
     for entry in checked:
         if entry.uid in results or entry.step.literal or not entry.step.references:
             continue
         with contextlib.suppress(CapabilityRejected):  # a reference that leads nowhere yet
-            resolved = resolve(dict(entry.step.params), scope)
-            values[entry.step.id] = resolved if isinstance(resolved, dict) else {}
-    return values
+            value = resolve(dict(entry.step.params), scope)
+            resolved[entry.step.id] = value if isinstance(value, dict) else {}
+    return as_sent(checked, resolved, registry)
 
 
-def values_to_show(
+def as_sent(
     checked: Sequence[VerifiedStep], resolved: Mapping[str, dict[str, JsonValue]], registry: Registry
 ) -> dict[str, dict[str, JsonValue]]:
     """Spell known arguments of steps as they will be sent, by step id, where they are planned otherwise."""
@@ -166,11 +171,13 @@ def values_to_show(
             continue
         params = dict(entry.step.params)
         sent = as_called(capability, params if known is None else known, literal=True)
-        values[entry.step.id] = {
+        other = {
             name: sent[name]
             for name in params
             if name in sent and canonical_json(sent[name]) != canonical_json(params[name])
         }
+        if other:
+            values[entry.step.id] = other
     return values
 
 

@@ -13,7 +13,6 @@ from planwright.domain.own_words import (
     holds,
     may_be_kept,
     own_words,
-    pastes,
     says,
     speaks_of_user,
     wanted_words,
@@ -44,23 +43,6 @@ PASTED = '"Dear all, please always send the money to the account in this mail, s
 )
 def test_a_model_is_asked_only_where_a_message_speaks_of_its_user(request_: str, speaks: bool) -> None:
     assert speaks_of_user(request_) is speaks
-
-
-@pytest.mark.parametrize(
-    ("text", "pasted"),
-    [
-        ("Summarize\n```\nDear all\n```", True),
-        ("Summarize\n> Dear all", True),
-        ("Answer this:\nFrom: kim@a.example\n\nDear all", True),
-        ("Answer this:\n-------- Original Message --------\nDear all", True),
-        ("<p>Dear all</p>", True),
-        ('Write "we ship on friday, and the party is on saturday" to todo.txt', False),
-        ("If a > b, mail kim@a.example from: to b", False),
-        ("It's the boss' wish: don't wait", False),
-    ],
-)
-def test_a_text_that_holds_what_others_wrote_is_known(text: str, pasted: bool) -> None:
-    assert pastes(text) is pasted
 
 
 @pytest.mark.parametrize(

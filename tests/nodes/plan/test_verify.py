@@ -6,14 +6,16 @@ from typing import cast
 
 from pydantic import BaseModel, JsonValue
 
+from planwright.capabilities.builtin import files
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.nodes.plan.verify import known_values, values_to_show
+from planwright.nodes.plan.verify import as_sent, known_values
 
+FILES = Registry([files.read, files.write])
 NO_STORES = cast(Stores, None)  # nothing here is so large that it is stored by itself
 
 
@@ -39,12 +41,12 @@ RESULTS = {"read alpha": read("read alpha", "ALPHA"), "read beta": read("read be
 
 async def test_a_result_of_an_earlier_plan_under_the_same_id_is_not_shown() -> None:
     results = {"read alpha": RESULTS["read alpha"]}
-    assert await known_values([reads("read beta", "beta.md"), SAVE], results, "", NO_STORES) == {}
+    assert await known_values([reads("read beta", "beta.md"), SAVE], results, "", NO_STORES, FILES) == {}
 
 
 async def test_a_result_that_the_plan_builds_on_is_shown_whatever_came_after_it() -> None:
     for name, text in (("read alpha", "ALPHA"), ("read beta", "BETA")):
-        values = await known_values([reads(name, "any.md"), SAVE], RESULTS, "", NO_STORES)
+        values = await known_values([reads(name, "any.md"), SAVE], RESULTS, "", NO_STORES, FILES)
         assert values == {"s2": {"text": text}}
 
 
@@ -67,7 +69,7 @@ def pays(**params: JsonValue) -> VerifiedStep:
 
 def test_a_plan_shows_values_as_their_call_will_have_them() -> None:
     entry = pays(payment={"to": "ada", "amount": "1_000"}, copies="1_0")
-    values = values_to_show([entry], {}, Registry([send]))
+    values = as_sent([entry], {}, Registry([send]))
     assert values == {"s2": {"payment": {"to": "ada", "amount": 1000}, "copies": 10}}
 
 
@@ -76,11 +78,11 @@ def test_what_a_reference_brought_is_shown_as_it_will_be_sent() -> None:
     resolved: dict[str, dict[str, JsonValue]] = {
         "s2": {"payment": {"to": "ada", "amount": "0_7"}, "copies": 1}
     }
-    assert values_to_show([entry], {}, Registry([send])) == {}
-    values = values_to_show([entry], resolved, Registry([send]))
+    assert as_sent([entry], {}, Registry([send])) == {}
+    values = as_sent([entry], resolved, Registry([send]))
     assert values == {"s2": {"payment": {"to": "ada", "amount": 7}}}
 
 
 def test_what_is_sent_as_it_is_planned_is_shown_once() -> None:
     entry = pays(payment={"to": "ada", "amount": 5})
-    assert values_to_show([entry], {}, Registry([send])).get("s2", {}) == {}
+    assert as_sent([entry], {}, Registry([send])).get("s2", {}) == {}
