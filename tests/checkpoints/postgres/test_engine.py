@@ -155,6 +155,35 @@ def test_no_two_processes_are_in_a_write_at_once(opened: Open) -> None:
     assert databases[0].look(lambda c: c.execute(read).fetchone()[0]) == 200
 
 
+def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_database_has_by_default(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    """Else a process whose run was taken from it meanwhile would go on writing."""
+    with own_server.connect() as connection:
+        connection.execute("ALTER DATABASE planwright SET default_transaction_isolation = 'repeatable read'")
+    engines = (server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine for _ in range(2))
+    first, second = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in engines)
+    assert second.call("count", count) == 0
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold(connection: sqlite3.Connection) -> None:
+        add("a")(connection)
+        held.set()
+        go_on.wait(PATIENCE_S)
+
+    holding = first.submit("hold", hold)
+    held.wait(PATIENCE_S)
+    waiting = second.submit("count", count)
+    with own_server.connect() as connection:
+        while connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+            time.sleep(0.01)
+    go_on.set()
+    holding.result()
+    assert waiting.result() == 1
+    first.close()
+    second.close()
+
+
 def test_who_waits_too_long_for_the_lock_is_told_so(opened: Open) -> None:
     first, second = opened(), opened(busy_timeout_s=0.05)
     second.call("add", add("a"))
