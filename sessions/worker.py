@@ -28,7 +28,7 @@ DRAIN_LOOK_S = 0.1
 UNWELL_S = 30.0
 """Seconds after which a worker that has not looked at its store is not well."""
 AFTER_FAULT_S = 5.0
-"""Seconds that a run whose store failed is left alone."""
+"""Seconds that a run is left alone which did not get on: it was held, its store failed, it broke off."""
 _LOG = logging.getLogger("planwright.sessions")
 
 
@@ -133,6 +133,11 @@ class Worker:
     def _rests(self, run: Run) -> bool:
         return self._not_before.get(run.run_id, 0) > time.monotonic()
 
+    def _let_rest(self, run_id: str) -> None:
+        now = time.monotonic()
+        resting = {id_: until for id_, until in self._not_before.items() if until > now}
+        self._not_before = {**resting, run_id: now + AFTER_FAULT_S}
+
     async def _work(self, run: Run) -> None:
         """Go on with one run as far as it goes; what stops it is written down, and stops nothing else."""
         config: RunnableConfig = {"configurable": {"thread_id": run.thread_id}}
@@ -141,11 +146,13 @@ class Worker:
             async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
                 pass
         except (LeaseLost, RunHeld) as error:
+            self._let_rest(run.run_id)
             _LOG.info("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
         except StoreFailed as error:
+            self._let_rest(run.run_id)
             _LOG.error("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
-            self._not_before[run.run_id] = time.monotonic() + AFTER_FAULT_S
-        except PlanwrightError as error:
+        except PlanwrightError as error:  # one that waits is not paused, and would be taken up at once
+            self._let_rest(run.run_id)
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause, self._clock())
 
@@ -163,6 +170,7 @@ class Worker:
             if task.done():
                 del self._tasks[run_id]
                 if not task.cancelled() and (error := task.exception()) is not None:
+                    self._let_rest(run_id)
                     _LOG.error("run %s broke off", run_id, exc_info=error, extra={"run_id": run_id})
 
     async def _drain(self) -> None:

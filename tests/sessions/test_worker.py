@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.checkpoints.upkeep.store_check import check_store
@@ -344,6 +345,26 @@ async def test_a_run_that_needs_what_this_process_lacks_is_paused_with_the_reaso
         await until(scene, "paused")
     (row,) = scene.rows("SELECT paused_for FROM runs")
     assert "door.pass" in row["paused_for"]
+
+
+async def test_a_decided_run_that_needs_what_this_process_lacks_is_taken_up_once_in_a_while(
+    scene: Scene, at_work: AtWork
+) -> None:
+    @capability("door.lock", mode="destructive", effect="idempotent")
+    async def lock(name: str) -> str:
+        """Lock a door."""
+        return name
+
+    agent = scene.agent(scene.plan(scene.step("s1", "door.lock")), capabilities=[lock], **QUICK)
+    await agent.aenqueue("Lock", thread_id=scene.thread)
+    async with at_work(agent):
+        await eventually(lambda: bool(scene.rows(OPEN)))
+    for row in scene.rows(OPEN):
+        await _approve(agent, row["gate_id"])
+    async with at_work(scene.agent(**QUICK)):
+        await eventually(lambda: scene.rows("SELECT 1 FROM runs WHERE lease_token > 1") != [])
+        await asyncio.sleep(1)  # a hundred looks
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "waiting", "lease_token": 2}]
 
 
 async def test_a_checkpoint_is_kept_of_every_verdict_and_is_never_changed(
