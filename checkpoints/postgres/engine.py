@@ -25,8 +25,8 @@ _LOG = logging.getLogger("planwright.checkpoints")
 CONNECT_S = 10
 STARTING = ("starting up", "in recovery mode", "not yet accepting", "is shutting down")
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
-"""Each statement sees what was committed before it: at any other level, which a database or a role may have as
-its default, a job would not see what was committed while it waited for the lock."""
+"""Each statement sees what was committed before it: at any other level, which a database or a role may have
+as its default, a job would not see what was committed while it waited for the lock."""
 READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
