@@ -109,7 +109,7 @@ async def test_a_policy_that_takes_long_keeps_no_other_page_waiting(make_stage: 
     long = "a + b + c >= 0"
     for name in "cba":
         long = f"{numbers}.all({name}, {long})"
-    rule = f"[[rule]]\nwhen = '{long}'\ndecide = \"ask\"\nreason = \"x\"\n"
+    rule = f'[[rule]]\nwhen = \'{long}\'\ndecide = "ask"\nreason = "x"\n'
     judging = asyncio.create_task(
         ada.post(f"/runs/{run_id}/policy", policy=rule * 30 + '[[rule]]\ndecide = "allow"\n')
     )
