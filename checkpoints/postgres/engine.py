@@ -85,8 +85,14 @@ class PostgresEngine:
         except psycopg.Error as error:
             raise errors.not_opened(self.label, error) from None
         try:
-            self._refuse_newer(_version(session))
-        except (psycopg.Error, SetupError):
+            version = _version(session)
+            self._refuse_newer(version)
+            if version is not None:
+                session.execute("SELECT 1 FROM runs, sqlite_master LIMIT 0")
+        except psycopg.Error as error:  # a role that may not read, say
+            session.close()
+            raise self.failure(errors.as_sqlite(error)) from error
+        except SetupError:
             session.close()
             raise
         if redactor is not None:
