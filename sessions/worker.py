@@ -14,7 +14,6 @@ from collections import deque
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.domain.errors import LeaseLost, PlanwrightError, RunHeld, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
@@ -45,7 +44,7 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
         self._stopped = asyncio.Event()
-        self._ahead = deque[QueuedRun]()  # what the last look saw, and nobody has looked at since
+        self._ahead = deque[Run]()  # what the last look saw, and nobody has looked at since
         self._looked_s = time.monotonic()
         self._name = ""  # in the table of workers; empty before it has joined
 
@@ -120,13 +119,12 @@ class Worker:
         """
         room, chosen = self._settings.max_concurrent - len(self._tasks), list[Run]()
         while self._ahead and len(chosen) < room:
-            queued = self._ahead.popleft()
-            run = queued.run
+            run = self._ahead.popleft()
             if run.run_id in self._tasks or self._stores.leases.is_leased(run) or self._rests(run):
                 continue
             if await self._stores.runs.read(run.run_id) != run:
                 continue
-            if run.status != "running" or await self._watchdog.goes_on(queued):
+            if run.status != "running" or await self._watchdog.goes_on(run):
                 chosen.append(run)
         return chosen
 

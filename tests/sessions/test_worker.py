@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.sessions.queue import QueuedRun
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import GateError, QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
@@ -128,7 +128,7 @@ async def test_one_look_serves_for_all_that_it_saw(scene: Scene, monkeypatch: py
         await agent.aenqueue("Read")
     looks, runnable = list[int](), agent.stores.queue.runnable
 
-    async def counted(at: datetime) -> list[QueuedRun]:
+    async def counted(at: datetime) -> list[Run]:
         rows = await runnable(at)
         looks.append(len(rows))
         return rows
@@ -152,7 +152,7 @@ async def test_what_another_did_since_the_look_is_left_alone(
     await first.ainvoke(None, scene.config)
     runnable, answers = late.stores.queue.runnable, iter([stale, stale])
 
-    async def old_then_new(at: datetime) -> list[QueuedRun]:
+    async def old_then_new(at: datetime) -> list[Run]:
         return next(answers, None) or await runnable(at)
 
     monkeypatch.setattr(late.stores.queue, "runnable", old_then_new)
