@@ -20,9 +20,9 @@ from typing import Literal
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 

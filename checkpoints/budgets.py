@@ -29,7 +29,6 @@ from planwright.checkpoints.budget_usage import (
     settle_row,
 )
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
 from planwright.checkpoints.limits import Limit, Unit, refuse_overspending, say, unpriced
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import BudgetExceeded, PlanwrightError

@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import Literal
 
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.windows import Window
 
-MICRO_CENTS_PER_DOLLAR = 100_000_000
 Unit = Literal["tokens", "tool_calls", "cost", "seconds"]
 
 

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.errors import RunError
 
+MICRO_CENTS_PER_DOLLAR = 100_000_000
+"""Costs are counted in micro-cents, so that nothing is lost to rounding."""
 StepStatus = Literal["completed", "failed", "skipped", "rejected"]
 Ruling = Literal["accept", "retry", "replan", "escalate"]
 StepRuling = Literal["ok", "retry", "replan", "escalate"]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 
 from planwright.checkpoints.stores import Stores
 from planwright.domain.clock import Clock
 from planwright.domain.errors import RunError
-
-PATIENCE, LOOK_S = 20, 0.25
 
 
 class Control:
@@ -47,14 +45,8 @@ class Control:
 
     async def wait_until_unleased(self, thread_id: str) -> bool:
         """Wait a while for whoever works on a run; say whether it is not ended and nobody does."""
-        for _ in range(PATIENCE):
-            run = await self._stores.runs.latest(thread_id)
-            if run is None or run.ended:
-                return False
-            if not self._stores.leases.is_leased(run):
-                return True
-            await asyncio.sleep(LOOK_S)
-        return False
+        run, free = await self._stores.leases.wait_until_free(partial(self._stores.runs.latest, thread_id))
+        return free and run is not None and not run.ended
 
     async def has_ended(self, thread_id: str) -> bool:
         """Say whether a thread's newest run has ended."""

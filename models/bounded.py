@@ -55,18 +55,22 @@ class _Bounded(httpx.AsyncByteStream):
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = events = event = lists = 0
+        before = b""  # the end of the parts that came: a blank line, or what is escaped, may lie in two
         async for part in self._stream:
-            ends = [blank.end() for blank in BLANK_LINE.finditer(part)] if self._streams else []
+            text = before + part
+            ends = [blank.end() for blank in BLANK_LINE.finditer(text)] if self._streams else []
             size, events = size + len(part), events + len(ends)
-            event, lists = event + len(part), lists + _opened(part)
+            event, lists = event + len(part), lists + _opened(text) - _opened(before)
             if size > MOST_STREAMED or events > MOST_EVENTS:
                 raise self._over(f"more than {MOST_STREAMED // 1_000_000} MB or {MOST_EVENTS:,} events")
             if event > MOST_BYTES:
                 raise self._over(TOO_LONG)
             if lists > MOST_LISTS:
                 raise self._over(f"more than {MOST_LISTS:,} lists and objects")
+            rest = text[ends[-1] :] if ends else text
             if ends:
-                event, lists = len(part) - ends[-1], _opened(part[ends[-1] :])
+                event, lists = len(rest), _opened(rest)
+            before = rest[1 - len(_ESCAPED) :]
             yield part
 
     async def aclose(self) -> None:

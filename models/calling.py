@@ -221,8 +221,8 @@ class Models:
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
         nonce = new_nonce() if call.tools and not route.native else ""
-        prose = BridgeStream()
-        model: Runnable[Any, AIMessage] = prose.of(chat_model) if nonce else chat_model
+        bridge = BridgeStream()
+        model: Runnable[Any, AIMessage] = bridge.of(chat_model) if nonce else chat_model
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
             model = chat_model.bind_tools(call.tools, tool_choice="auto")
@@ -244,7 +244,7 @@ class Models:
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
             raise read.failure(broken)
-        return read_calls(prose.whole(reply), nonce) if nonce else read.whole(reply)
+        return read_calls(bridge.whole(reply), nonce) if nonce else read.whole(reply)
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.rows import Card, EventData
-
-MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
 def risk_text(risk: str) -> str:

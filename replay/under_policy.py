@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -43,16 +43,24 @@ def replay_policy(
     approval: ApprovalSettings,
 ) -> list[PolicyReplay]:
     """Judge each call that a run has made by the policy of `context`; nothing is called, nobody is asked."""
+    return prepare_replay(connection, run_id, registry, context, approval)()
+
+
+def prepare_replay(
+    connection: sqlite3.Connection,
+    run_id: str,
+    registry: Registry,
+    context: CallContext,
+    approval: ApprovalSettings,
+) -> Callable[[], list[PolicyReplay]]:
+    """Read what `replay_policy` judges. What is returned judges it, which takes long, without the store."""
     run = connection.execute(
         "SELECT request, tenant, context FROM runs WHERE run_id = ?", (run_id,)
     ).fetchone()
     agent = read_context(json.loads(run["context"])).agent
     context = context.on_behalf_of(run["tenant"], agent, run["request"])
-    judged = (
-        _judged(step, kind, args, registry, context, approval)
-        for step, kind, args in _calls(connection, run_id)
-    )
-    return list(judged)
+    calls = list(_calls(connection, run_id))
+    return lambda: [_judged(step, kind, args, registry, context, approval) for step, kind, args in calls]
 
 
 def _calls(

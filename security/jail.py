@@ -33,7 +33,7 @@ class Jail:
     """Read and write files inside a folder.
 
     What is in HIDDEN is out of reach wherever it stands, what is in `hidden` at its path from the root;
-    `kept` paths can be read and not written.
+    `read_only` paths can be read and not written.
     """
 
     def __init__(

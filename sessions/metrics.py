@@ -7,9 +7,11 @@ counts and ages; nothing of a request, a result or a name is in them.
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from wsgiref.types import StartResponse, WSGIEnvironment
 
@@ -65,7 +67,20 @@ def _counter(name: str, text: str, counts: dict[str, int]) -> Metric:
     return metric
 
 
+class _Server(ThreadingMixIn, WSGIServer):
+    """A thread for each connection: one that asks nothing keeps no other waiting, nor the end."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Report a failed request on stderr, unless its client went away or asked nothing."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class _Silent(WSGIRequestHandler):
+    timeout = 10
+
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing of each request."""
 
@@ -94,7 +109,7 @@ def monitoring(port: int, database: Database, is_well: Callable[[], bool]) -> It
         start(status, [("Content-Type", "text/plain")])
         return [b"ok\n" if well else b"not well\n"]
 
-    with make_server(LOOPBACK, port, answer, WSGIServer, _Silent) as server:
+    with make_server(LOOPBACK, port, answer, _Server, _Silent) as server:
         threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
         try:
             yield server.server_port

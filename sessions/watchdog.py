@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.queue import END_OF_TIME, QueuedRun
+from planwright.checkpoints.sessions.queue import END_OF_TIME
 from planwright.domain.errors import RunError
 from planwright.domain.results import RunStatus
 from planwright.graph.agent import Agent
@@ -38,13 +38,13 @@ class Watchdog:
                 by = "the limit queue.max_execution_time_s"
                 with suppress(RunError):  # it has ended in this moment
                     await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
-        for queued in await self._stores.queue.runnable(self._clock()):
-            if queued.run.run_id not in mine and self._stores.leases.is_silent(queued.run):
-                await self._free(queued)
+        for run in await self._stores.queue.runnable(self._clock()):
+            if run.run_id not in mine and self._stores.leases.is_silent(run):
+                await self._free(run)
 
-    async def goes_on(self, queued: QueuedRun) -> bool:
+    async def goes_on(self, run: Run) -> bool:
         """Say whether a run goes on whose worker has died, and count that; else it is paused or ended."""
-        run, settings = queued.run, self._settings.sessions
+        settings = self._settings.sessions
         breaks = await self._stores.queue.count_break(run)
         if run.cancelled_by is not None:
             return True
@@ -69,9 +69,8 @@ class Watchdog:
             return
         _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by, extra=ids_of(run))
 
-    async def _free(self, queued: QueuedRun) -> None:
+    async def _free(self, run: Run) -> None:
         """Take a run from a process that lives and does not report."""
-        run = queued.run
         try:
             holder, _ = await self._stores.leases.take_over(run)
         except RunError:  # it has ended in this moment

@@ -14,7 +14,6 @@ from collections import deque
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.queue import QueuedRun
 from planwright.domain.errors import LeaseLost, PlanwrightError, RunHeld, StoreFailed
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
@@ -28,7 +27,7 @@ DRAIN_LOOK_S = 0.1
 UNWELL_S = 30.0
 """Seconds after which a worker that has not looked at its store is not well."""
 AFTER_FAULT_S = 5.0
-"""Seconds that a run whose store failed is left alone."""
+"""Seconds that a run is left alone which did not get on: it was held, its store failed, it broke off."""
 _LOG = logging.getLogger("planwright.sessions")
 
 
@@ -45,7 +44,7 @@ class Worker:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
         self._stopped = asyncio.Event()
-        self._ahead = deque[QueuedRun]()  # what the last look saw, and nobody has looked at since
+        self._ahead = deque[Run]()  # what the last look saw, and nobody has looked at since
         self._looked_s = time.monotonic()
         self._name = ""  # in the table of workers; empty before it has joined
 
@@ -120,18 +119,22 @@ class Worker:
         """
         room, chosen = self._settings.max_concurrent - len(self._tasks), list[Run]()
         while self._ahead and len(chosen) < room:
-            queued = self._ahead.popleft()
-            run = queued.run
+            run = self._ahead.popleft()
             if run.run_id in self._tasks or self._stores.leases.is_leased(run) or self._rests(run):
                 continue
             if await self._stores.runs.read(run.run_id) != run:
                 continue
-            if run.status != "running" or await self._watchdog.goes_on(queued):
+            if run.status != "running" or await self._watchdog.goes_on(run):
                 chosen.append(run)
         return chosen
 
     def _rests(self, run: Run) -> bool:
         return self._not_before.get(run.run_id, 0) > time.monotonic()
+
+    def _let_rest(self, run_id: str) -> None:
+        now = time.monotonic()
+        resting = {id_: until for id_, until in self._not_before.items() if until > now}
+        self._not_before = {**resting, run_id: now + AFTER_FAULT_S}
 
     async def _work(self, run: Run) -> None:
         """Go on with one run as far as it goes; what stops it is written down, and stops nothing else."""
@@ -141,11 +144,13 @@ class Worker:
             async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
                 pass
         except (LeaseLost, RunHeld) as error:
+            self._let_rest(run.run_id)
             _LOG.info("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
         except StoreFailed as error:
+            self._let_rest(run.run_id)
             _LOG.error("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
-            self._not_before[run.run_id] = time.monotonic() + AFTER_FAULT_S
-        except PlanwrightError as error:
+        except PlanwrightError as error:  # one that waits is not paused, and would be taken up at once
+            self._let_rest(run.run_id)
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause, self._clock())
 
@@ -163,6 +168,7 @@ class Worker:
             if task.done():
                 del self._tasks[run_id]
                 if not task.cancelled() and (error := task.exception()) is not None:
+                    self._let_rest(run_id)
                     _LOG.error("run %s broke off", run_id, exc_info=error, extra={"run_id": run_id})
 
     async def _drain(self) -> None:

@@ -1,7 +1,7 @@
 """The profile of a run: what its agent may use and spend, and how it plans.
 
 A request's own options win over its agent (`[agents.<id>]`), and the agent over the workspace. Whether a
-run may use a capability is decided in one place, `Profile.permits`.
+run may use a capability is decided in one place, `RunProfile.permits`.
 """
 
 from __future__ import annotations

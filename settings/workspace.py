@@ -106,9 +106,9 @@ class SessionSettings(BaseModel):
     gate_ttl_s: int = Field(86_400, ge=1)
     """Seconds that a gate stays open where the request does not say."""
     lease_s: float = Field(60, gt=0)
-    """Seconds that a process holds a run without renewing its lease."""
+    """Seconds that a process holds a run without renewing its lease; then it is silent (`on_silence`)."""
     heartbeat_s: float = Field(30, gt=0)
-    """Seconds between two signs of life of a session; after twice as many without one it is paused."""
+    """Seconds between two events that tell how far a session is, while a process works on it."""
     ttl_s: float = Field(14_400, gt=0)
     """Seconds after which a session expires, waiting for people included, where its request does not say."""
     on_crash: Literal["resume", "fail"] = "resume"

@@ -119,15 +119,13 @@ def _parts(
 
 async def _absent(request: Request, _: Exception) -> Response:
     pages = shared(request).pages
-    return pages.refusal(request, 404, "there is no such page", "go on with the list of runs")
+    return pages.refusal(404, "there is no such page", "go on with the list of runs")
 
 
 async def _broken(request: Request, error: Exception) -> Response:
     """Say that a bug of ours was met; it is logged, and nothing of it is shown."""
     _LOG.error("%s %s", request.method, request.url.path, exc_info=error)
     pages = shared(request).pages
-    answer = pages.refusal(
-        request, 500, "this page could not be made: a bug", "look at the log of planwright web"
-    )
+    answer = pages.refusal(500, "this page could not be made: a bug", "look at the log of planwright web")
     answer.headers.update(HEADERS)  # it is made outside of the guard
     return answer

@@ -63,7 +63,7 @@ def form_route(path: str, handler: FormHandler, *rights: Right, files: bool = Fa
             return refusal_page(request, error, 413)
         if visit is None or form is None or not visit.sent(field(form, "csrf")):
             return shared(request).pages.refusal(
-                request, 403, "this form is not from your visit", "load the page again"
+                403, "this form is not from your visit", "load the page again"
             )
         if refusal := _not_theirs(request, rights) or _too_many(request, visit):
             return refusal
@@ -81,12 +81,12 @@ def _not_theirs(request: Request, rights: tuple[Right, ...]) -> Response | None:
         return None
     cause = f"this is for people who may {' or '.join(rights)}; you may {', '.join(sorted(caller.rights))}"
     next_step = "ask one of them, or whoever keeps [people] in planwright.toml"
-    return shared(request).pages.refusal(request, 403, cause, next_step)
+    return shared(request).pages.refusal(403, cause, next_step)
 
 
 def _too_many(request: Request, visit: Visit) -> Response | None:
     wait_s = shared(request).rate_limits.add(FORMS, f"{visit.caller.tenant}/{visit.caller.person}")
-    return shared(request).pages.too_many(request, wait_s) if wait_s else None
+    return shared(request).pages.too_many(wait_s) if wait_s else None
 
 
 def refusal_page(request: Request, error: PlanwrightError, status: int) -> Response:

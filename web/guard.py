@@ -59,9 +59,9 @@ class Guard:
         """Make the answer to a request that is not let in; None for one that is."""
         refusal = from_elsewhere(scope, self._server) or _from_another_page(scope)
         if refusal is not None:
-            return self._pages.refusal(Request(scope), refusal.status, refusal.detail)
+            return self._pages.refusal(refusal.status, refusal.detail)
         if visit is None and not path_of(scope).startswith(OPEN_PATHS):
-            return self._pages.sign_in(Request(scope), 401)
+            return self._pages.sign_in(401)
         return None
 
 

@@ -55,22 +55,22 @@ class Pages:
         """Lead to another page."""
         return RedirectResponse(self._root + path, 303)
 
-    def refusal(self, request: Request, status: int, cause: str, next_step: str = "") -> Response:
+    def refusal(self, status: int, cause: str, next_step: str = "") -> Response:
         """Render why a request is not answered, and what to do next."""
         values = {"status": status, "cause": cause, "next_step": next_step, "visit": None, "path": ""}
         return HTMLResponse(self.part("refusal.html", values), status)
 
-    def too_many(self, request: Request, wait_s: int) -> Response:
+    def too_many(self, wait_s: int) -> Response:
         """Render that somebody has tried too often."""
-        answer = self.refusal(request, 429, "too many attempts in a minute", f"try again in {wait_s} s")
+        answer = self.refusal(429, "too many attempts in a minute", f"try again in {wait_s} s")
         answer.headers["Retry-After"] = str(wait_s)
         return answer
 
-    def signed_in(self, request: Request) -> Response:
+    def signed_in(self) -> Response:
         """Render the page that leads on from a sign-in at the provider."""
         return HTMLResponse(self.part("signed_in.html", {"visit": None, "path": ""}))
 
-    def sign_in(self, request: Request, status: int, problem: str = "") -> Response:
+    def sign_in(self, status: int, problem: str = "") -> Response:
         """Render the ways to sign in."""
         values = {"problem": problem, "visit": None, "path": ""}
         return HTMLResponse(self.part("sign_in.html", values), status)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.run_view import State
 
-MICRO_CENTS_PER_DOLLAR = 100_000_000
 MOST_CHARACTERS = 4_000
 STATUS_WORDS = {
     "needs_input": "asks a question",

@@ -73,7 +73,8 @@ class LineFile(Generic[Kind]):
             text = self.path.read_text("utf-8") if self.path.exists() else ""
         except (OSError, UnicodeDecodeError) as error:
             raise SetupError(f"{self.path} cannot be read: {error}", "mend it, or delete it") from error
-        return [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        lines = text.split("\n")  # JSON leaves other line ends, such as U+2028, unescaped in a text
+        return [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
 
     def _parse(self, number: int, line: str) -> Kind:
         try:

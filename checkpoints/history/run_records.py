@@ -69,10 +69,13 @@ class RunHistory:
 
     async def run(self, tenant: str, which: str) -> Run | None:
         """Find a run of a tenant by its id, or the newest of a thread."""
-        query = "SELECT * FROM runs WHERE tenant = ? AND ? IN (run_id, thread_id) ORDER BY rowid DESC LIMIT 1"
+        query = (
+            "SELECT * FROM runs WHERE rowid = (SELECT max(rowid) FROM runs"
+            " WHERE tenant = :tenant AND (run_id = :id OR thread_id = :id))"
+        )
 
         def job(connection: sqlite3.Connection) -> Run | None:
-            row = connection.execute(query, (tenant, which)).fetchone()
+            row = connection.execute(query, {"tenant": tenant, "id": which}).fetchone()
             return None if row is None else run_of(row)
 
         return await self._database.read(job)

@@ -6,9 +6,9 @@ is closed by whoever opens it next, before anything else.
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
 from datetime import datetime
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -22,7 +22,6 @@ from planwright.domain.lease import Lease
 from planwright.domain.results import RunStatus
 from planwright.telemetry.log_records import log_event
 
-PATIENCE, LOOK_S = 20, 0.25
 LEASE_S = 30
 Events = dict[str, tuple[EventType, dict[str, JsonValue]]]
 
@@ -39,12 +38,8 @@ async def cancel(
     if run is None:
         raise RunError(f"there is no plan, run or thread {which}", "list the runs: planwright ls")
     await records.runs.cancel(run.run_id, by, at, ends_as)
-    for _ in range(PATIENCE):
-        now = await records.runs.named(run.run_id)
-        if now is None or now.ended or not records.leases.is_leased(now):
-            break
-        await asyncio.sleep(LOOK_S)
-    else:
+    now, free = await records.leases.wait_until_free(partial(records.runs.named, run.run_id))
+    if not free:
         return now or run
     unsettled = await records.database.read(lambda c: _unsettled(c, run.run_id))
     if now is not None and not now.ended and not unsettled:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
 from planwright.checkpoints.budget_usage import settle_in_full
@@ -26,6 +26,7 @@ from planwright.telemetry.log_records import ids_of
 
 Monotonic = Callable[[], float]
 _LOG = logging.getLogger("planwright.checkpoints")
+PATIENCE, LOOK_S = 20, 0.25
 RETRY_S = 1.0  # between two attempts at a release that the store did not take
 
 
@@ -126,6 +127,15 @@ class Leases:
     def is_silent(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, and has not reported as it promised."""
         return self.is_leased(run) and run.lease_until < self._monotonic()
+
+    async def wait_until_free(self, look: Callable[[], Awaitable[Run | None]]) -> tuple[Run | None, bool]:
+        """Wait a while for whoever works on a run; return it as it is then, and whether nobody does."""
+        for _ in range(PATIENCE):
+            run = await look()
+            if run is None or run.ended or not self.is_leased(run):
+                return run, True
+            await asyncio.sleep(LOOK_S)
+        return run, False
 
     def close(self, *, still_owner: bool = False) -> None:
         """Report for nothing any more, and own nothing; unless calls still run, which this process owns."""

@@ -51,6 +51,10 @@ class Owner(NamedTuple):
         """Whether its process id means the same here: on this boot, in this PID namespace."""
         return (self.boot, self.namespace) == (boot_id(), _namespace())
 
+    def same_process_as(self, other: Owner) -> bool:
+        """Say whether both are owners of one process; a host may be renamed while it lives."""
+        return self[1:-1] == other[1:-1]
+
 
 class OwnerLocks(Protocol):
     """How the owners of a store are told apart, living and dead."""
@@ -92,7 +96,7 @@ class Owners:
         if not owner.host:  # of a store from before there were locks
             return "alive" if _status(owner.pid)[1] == owner.started else "dead"
         path = self._folder / owner.nonce
-        if owner[:-1] == this_process()[:-1]:  # to open and close it would drop our lock
+        if owner.same_process_as(this_process()):  # to open and close it would drop our lock
             return "alive" if path.exists() else "dead"
         try:
             descriptor = os.open(path, os.O_RDONLY)

@@ -12,6 +12,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.errors import ServerError
 from planwright.checkpoints.postgres.layout import TABLES
 from planwright.domain.errors import SetupError
 
@@ -77,20 +78,31 @@ def copy_to_server(folder: Path, engine: Engine) -> tuple[dict[str, int], int]:
 
 @contextmanager
 def copied_from_server(engine: Engine) -> Iterator[Path]:
-    """Copy a store in a server, as it is at one moment, into a private folder that lasts as long as this."""
+    """Copy a store in a server, as it is at one moment, into a private folder that lasts as long as this.
+
+    Raises StoreFailed.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="planwright-") as name,
         closing(engine.open_to_read()) as source,
         closing(SqliteEngine(Path(name) / FILE, MIGRATIONS, 30, None).open()) as target,
     ):
-        engine.begin_reading(source)
-        target.execute("BEGIN IMMEDIATE")
-        copy_tables(source, target)
-        target.execute("COMMIT")
-        blobs = Blobs(Path(name) / FOLDER)
-        for (content,) in source.execute("SELECT content FROM blobs"):
-            blobs.put_bytes(content)
+        try:
+            engine.begin_reading(source)
+            target.execute("BEGIN IMMEDIATE")
+            copy_tables(source, target)
+            target.execute("COMMIT")
+            _copy_blobs(source, Blobs(Path(name) / FOLDER))
+        except ServerError as error:  # a role that may not read some of it, say
+            raise engine.failure(error) from error
         yield Path(name)
+
+
+def _copy_blobs(source: sqlite3.Connection, target: Blobs) -> None:
+    """Copy large contents one by one: a query for all would bring all of them into memory."""
+    for (digest,) in source.execute("SELECT hash FROM blobs").fetchall():
+        (content,) = source.execute("SELECT content FROM blobs WHERE hash = ?", (digest,)).fetchone()
+        target.put_bytes(content)
 
 
 def _count(connection: sqlite3.Connection, table: str) -> int:

@@ -24,6 +24,9 @@ from planwright.security.redaction.redactor import Redactor
 _LOG = logging.getLogger("planwright.checkpoints")
 CONNECT_S = 10
 STARTING = ("starting up", "in recovery mode", "not yet accepting", "is shutting down")
+WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
+"""Each statement sees what was committed before it: at any other level, which a database or a role may have
+as its default, a job would not see what was committed while it waited for the lock."""
 READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -38,7 +41,7 @@ class PostgresEngine:
         self._busy_timeout_s = busy_timeout_s
         self._redactor = redactor
         self.life_of: LifeOf | None = None  # set by the owners, which connect by this engine
-        self._writing = f"BEGIN; SELECT pg_advisory_xact_lock({address.lock})"
+        self._writing = f"{WRITING}; SELECT pg_advisory_xact_lock({address.lock})"
 
     @property
     def label(self) -> str:
@@ -82,8 +85,14 @@ class PostgresEngine:
         except psycopg.Error as error:
             raise errors.not_opened(self.label, error) from None
         try:
-            self._refuse_newer(_version(session))
-        except (psycopg.Error, SetupError):
+            version = _version(session)
+            self._refuse_newer(version)
+            if version is not None:
+                session.execute("SELECT 1 FROM runs, sqlite_master LIMIT 0")
+        except psycopg.Error as error:  # a role that may not read, say
+            session.close()
+            raise self.failure(errors.as_sqlite(error)) from error
+        except SetupError:
             session.close()
             raise
         if redactor is not None:

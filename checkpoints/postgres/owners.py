@@ -7,7 +7,6 @@ the lock again at once, under the same name.
 
 from __future__ import annotations
 
-import logging
 import os
 import select
 import threading
@@ -22,7 +21,6 @@ from planwright.checkpoints.postgres.connection import Connected
 from planwright.checkpoints.postgres.engine import PostgresEngine
 from planwright.domain.errors import StoreFailed
 
-_LOG = logging.getLogger("planwright.checkpoints")
 WATCH_S, RETRY_S, RESYNC_S = 1.0, 0.25, 10.0
 _TRY = "SELECT pg_try_advisory_lock($1)"
 _HELD = """SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
@@ -73,7 +71,7 @@ class PostgresOwners:
         (held,) = self._ask(_HELD, _number(owner))
         if held:
             return "alive"
-        if owner[:-1] == this_process()[:-1]:  # another agent of this process, which is closed
+        if owner.same_process_as(this_process()):  # another agent of this process, which is closed
             return "dead"
         return "unknown"
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict
 
 from planwright.checkpoints.budget_usage import run_usage
-from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.agents import RunBudgetSettings
 
 _PLAN = "SELECT checked FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC LIMIT 1"

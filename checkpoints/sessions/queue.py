@@ -29,7 +29,7 @@ MOST_FREE = 100
 """Most runs that nobody holds in one list of what may go on: thousands may be ready at once."""
 _OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by, r.lease_until FROM sessions s
     JOIN runs r USING (run_id) WHERE r.ended_at IS NULL ORDER BY s.rowid"""
-_QUEUED = "SELECT r.*, s.breaks FROM sessions s JOIN runs r USING (run_id) WHERE run_id = ?"
+_QUEUED = "SELECT * FROM runs WHERE run_id = ?"
 _GATES = """SELECT g.run_id, g.requested_at, g.expires_at, g.opened_s, g.boot FROM gates g
     JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
     WHERE g.status = 'open' AND r.ended_at IS NULL"""
@@ -43,16 +43,6 @@ class Term:
     """Seconds after which it expires, waiting for people included."""
     schedule: ScheduledTime | None = None
     """Time of a schedule that queues it; None where a person or a program does."""
-
-
-@dataclass(frozen=True)
-class QueuedRun:
-    """A run that a worker may take up now."""
-
-    run: Run
-    """The run, as its row says."""
-    breaks: int
-    """How often a worker that was at it has died."""
 
 
 class Queue:
@@ -93,14 +83,14 @@ class Queue:
 
         await self._database.run("queue", job, synced=True)
 
-    async def runnable(self, at: datetime) -> list[QueuedRun]:
+    async def runnable(self, at: datetime) -> list[Run]:
         """List runs that somebody may go on with, the oldest first: all that a process holds, 100 others.
 
         One that waits comes once all its gates are decided or the time of one is up, one that is paused
         where its store failed, and any whose end was asked for.
         """
 
-        def job(connection: sqlite3.Connection) -> list[QueuedRun]:
+        def job(connection: sqlite3.Connection) -> list[Run]:
             gates = connection.execute(_GATES).fetchall()
             asking = {row["run_id"] for row in gates}
             late = {row["run_id"] for row in gates if is_late(row, at, self._timer)}
@@ -112,7 +102,7 @@ class Queue:
             )
             ids = [row["run_id"] for row in _first_free(ready)]
             rows = [connection.execute(_QUEUED, (run_id,)).fetchone() for run_id in ids]
-            return [QueuedRun(run_of(row), row["breaks"]) for row in rows]
+            return [run_of(row) for row in rows]
 
         return await self._database.read(job)
 

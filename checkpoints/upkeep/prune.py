@@ -21,10 +21,11 @@ from planwright.settings.workspace import StorageSettings
 _THREADS = """SELECT c.thread_id, coalesce(max(r.tenant), 'default') AS tenant, max(r.ended_at) AS ended_at,
     sum(CASE WHEN r.ended_at IS NULL THEN 1 ELSE 0 END) AS open,  -- a thread without runs counts as open
     coalesce(max(r.lease_until), 0) AS lease_until
-    FROM (SELECT DISTINCT thread_id FROM checkpoints WHERE thread_id = :id OR :id = '') c
+    FROM (SELECT DISTINCT thread_id FROM checkpoints{where}) c
     LEFT JOIN runs r USING (thread_id) GROUP BY c.thread_id"""
-_UNDECIDED = """SELECT thread_id FROM gates WHERE status = 'open' AND (thread_id = :id OR :id = '') UNION
-    SELECT thread_id FROM effects WHERE status IN ('intent', 'in_doubt') AND (thread_id = :id OR :id = '')"""
+_UNDECIDED = """SELECT thread_id FROM (SELECT thread_id FROM gates WHERE status = 'open' UNION ALL
+    SELECT thread_id FROM effects WHERE status IN ('intent', 'in_doubt')) AS undecided{where}"""
+_OF_ONE = " WHERE thread_id = :id"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
                     "begin a run, which brings it up to date: planwright run",
                 )
             connection.execute("BEGIN IMMEDIATE")
-            gone = _prune(connection, connection.execute(_THREADS, {"id": ""}).fetchall(), retention)
+            gone = _prune(connection, _rows(connection, _THREADS), retention)
             connection.execute("COMMIT")
             return gone
     except BROKEN as error:
@@ -93,21 +94,31 @@ async def prune_in_use(database: Database, retention: Retention) -> int:
 
 
 def _prune_at_rest(connection: sqlite3.Connection, thread_id: str, retention: Retention) -> int:
-    threads = connection.execute(_THREADS, {"id": thread_id}).fetchall()
+    threads = _rows(connection, _THREADS, thread_id)
     at_rest = (thread for thread in threads if not thread["open"] and not thread["lease_until"])
     return _prune(connection, at_rest, retention, thread_id)
 
 
 def _prune(
-    connection: sqlite3.Connection, threads: Iterable[sqlite3.Row], retention: Retention, which: str = ""
+    connection: sqlite3.Connection,
+    threads: Iterable[sqlite3.Row],
+    retention: Retention,
+    which: str | None = None,
 ) -> int:
-    """Prune threads in one transaction; `which` names the only one, "" any."""
-    undecided = {row[0] for row in connection.execute(_UNDECIDED, {"id": which}).fetchall()}
+    """Prune threads in one transaction; `which` names the only one, None any."""
+    undecided = {row[0] for row in _rows(connection, _UNDECIDED, which)}
     gone = 0
     for thread in threads:
         most = retention.most(thread, decided=thread["thread_id"] not in undecided)
         gone += keep_newest(connection, thread["thread_id"], most, ended=not thread["open"])
     return gone
+
+
+def _rows(connection: sqlite3.Connection, query: str, which: str | None = None) -> list[sqlite3.Row]:
+    """Ask for one thread, or for all: one query for both would use no index."""
+    if which is None:
+        return connection.execute(query.format(where="")).fetchall()
+    return connection.execute(query.format(where=_OF_ONE), {"id": which}).fetchall()
 
 
 def _is_past(ended_at: str | None, days: float | None, now: datetime) -> bool:

@@ -53,7 +53,7 @@ def restore(backup: Path, folder: Path, at: datetime) -> Restored:
             shutil.copytree(source, draft, ignore=shutil.ignore_patterns(MANIFEST, ".*"))
             close_to_others(draft)
             os.sync()
-            set_aside = _set_aside(folder, folder / f"before-{at:%Y%m%dT%H%M%S}Z")
+            set_aside = _set_aside(folder, f"before-{at:%Y%m%dT%H%M%S}Z")
             for name in (BLOBS, CHECKPOINTS, RECORDS):
                 if (draft / name).exists():
                     (draft / name).rename(folder / name)
@@ -108,12 +108,15 @@ def _no_backup(backup: Path, why: str) -> SetupError:
     return SetupError(f"{backup} is no whole backup: {why}; nothing was changed", "name another backup")
 
 
-def _set_aside(folder: Path, target: Path) -> Path | None:
-    """Move the present store into a folder of its own, within the store."""
-    files = [f"{name}{side}" for name in FILES for side in ("", *SIDE_FILES)]
-    present = [folder / name for name in (*files, BLOBS) if (folder / name).exists()]
+def _set_aside(folder: Path, name: str) -> Path | None:
+    """Move the present store into a new folder, within the store."""
+    files = [f"{file}{side}" for file in FILES for side in ("", *SIDE_FILES)]
+    present = [folder / file for file in (*files, BLOBS) if (folder / file).exists()]
     if not present:
         return None
+    target = folder / name
+    if target.exists():  # two restores in one second
+        target = folder / f"{name}-{uuid.uuid4().hex[:8]}"
     private_folder(target)
     for path in present:
         path.rename(target / path.name)

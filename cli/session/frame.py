@@ -16,6 +16,7 @@ from rich.text import Text
 from planwright.cli.session.step_records import shortened
 from planwright.cli.views.printable import chop, one_line, pad, safe
 from planwright.cli.views.rendering import risk_text, usage
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.run_view import RunLine, RunView, State
 from planwright.settings.agents import RunBudgetSettings
 
@@ -36,7 +37,6 @@ WIDEST_ID, WIDEST_NAME = 12, 24
 CALLS_SHOWN = 3
 ANSWER_SHOWN = 6
 GATE_ROWS = 2
-MICRO_CENTS_PER_DOLLAR = 100_000_000
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rich.text import Text
 from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
-from planwright.presentation.figures import MICRO_CENTS_PER_DOLLAR as MICRO_CENTS_PER_DOLLAR
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.figures import dollars as dollars
 from planwright.presentation.figures import model_use_text as model_use_text
 from planwright.presentation.figures import risk_text as risk_text

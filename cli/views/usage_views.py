@@ -13,6 +13,7 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.cli.views.paging import Page
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.windows import day_of, month_of
 from planwright.presentation.rows import Report
 from planwright.settings.settings import Settings, load
@@ -106,7 +107,7 @@ def _cached(row: Report | None) -> Report:
 def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Report]:
     """Say how the limits of a provider stand now for a tenant."""
     within, limits = settings.providers[provider], list[Report]()
-    most = None if within.monthly_cost is None else int(within.monthly_cost * views.MICRO_CENTS_PER_DOLLAR)
+    most = None if within.monthly_cost is None else int(within.monthly_cost * MICRO_CENTS_PER_DOLLAR)
     kinds = (
         ("daily_tokens", "tokens", within.daily_tokens, day_of(now)),
         ("monthly_cost", "cost", most, month_of(now)),

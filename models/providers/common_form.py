@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from langchain_core.messages import AIMessage
@@ -26,7 +25,7 @@ ENDS = {
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
 }
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_FENCE = "```"
 REASONING = "reasoning_content"  # langchain-core shows a message's field of this name as a block of its own
 KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error"))
 
@@ -58,7 +57,7 @@ class ChunkForm:
         return {**body, **self._head, "choices": choices, "usage": read_usage(body.get("usage"))}
 
     def last(self) -> Json | None:
-        """Give the chunk that is missing where a whole stream has value no reason of its end."""
+        """Give the chunk that is missing where a stream ended without a finish reason."""
         if self._ended or not self._head:
             return None
         self._ended = True
@@ -106,8 +105,7 @@ def plain_arguments(text: str) -> str:
     What is JSON and no object is spelled so that it is none: like broken JSON it goes back to the model. All
     else stays.
     """
-    if fenced := _FENCE.match(text):
-        text = fenced[1]
+    text = _unfenced(text)
     if text.strip() in ("", "null"):
         return "{}"
     if text.lstrip().startswith("{"):
@@ -122,6 +120,12 @@ def plain_arguments(text: str) -> str:
     return f"no object: {text}"
 
 
+def _unfenced(text: str) -> str:
+    first, _, rest = text.strip().partition("\n")
+    fenced = first.rstrip() in (_FENCE, f"{_FENCE}json") and rest.endswith(_FENCE)
+    return rest.removesuffix(_FENCE).strip() if fenced else text
+
+
 def read_usage(value: object) -> Json | None:
     """Read what was used; None where it is not said in numbers."""
     if not isinstance(value, Mapping):
@@ -130,12 +134,12 @@ def read_usage(value: object) -> Json | None:
     if None in counts.values():
         return None
     total = _number(value.get("total_tokens"))
-    details = {name: value for name, value in value.items() if isinstance(value, Mapping)}
+    details = {name: detail for name, detail in value.items() if isinstance(detail, Mapping)}
     return {**details, **counts, "total_tokens": total or sum(filter(None, counts.values()))}
 
 
 def read_reason(value: object, calls: bool) -> str | None:
-    """Name the reason of the end as documented; None where none is value yet."""
+    """Name the reason of the end as documented; None where there is none yet."""
     if not isinstance(value, str) or not value:
         return None
     name = value.lower()

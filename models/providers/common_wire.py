@@ -73,15 +73,15 @@ class _Chunks(httpx.AsyncByteStream):
 
 async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
     """Split a stream into lines, whatever ends them; a BOM before the first is no part of it."""
-    rest, first = b"", True
+    pieces, mark = list[bytes](), BOM  # of a line that has not ended: it may come in very many
     async for part in stream:
-        rest += part
-        if first and len(rest) >= len(BOM):
-            rest, first = rest.removeprefix(BOM), False
-        *lines, rest = rest.replace(b"\r\n", b"\n").split(b"\n")
-        for line in lines:
-            yield line.removesuffix(b"\r")
-    if rest:
+        pieces.append(part)
+        if b"\n" in part:
+            *lines, rest = b"".join(pieces).removeprefix(mark).replace(b"\r\n", b"\n").split(b"\n")
+            pieces, mark = [rest], b""
+            for line in lines:
+                yield line.removesuffix(b"\r")
+    if rest := b"".join(pieces).removeprefix(mark):
         yield rest.removesuffix(b"\r")
 
 

@@ -9,8 +9,8 @@ from decimal import Decimal
 from langchain_core.messages import AIMessage
 
 from planwright.checkpoints.budget_usage import Amount
-from planwright.checkpoints.limits import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.errors import ModelError, ModelInterrupted
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.provider_budget import PriceSettings
 from planwright.state.agent_state import ModelRoute
 

@@ -41,7 +41,7 @@ class BridgeStream:
 
         A model that does not stream is the same model.
         """
-        own, prose = type(model), self
+        own, bridge = type(model), self
         if own._astream is BaseChatModel._astream:
             return model
 
@@ -61,7 +61,7 @@ class BridgeStream:
                 message = chunk.message.model_copy(update={"content": now[len(visible) :]})
                 visible = now
                 yield ChatGenerationChunk(message=message, generation_info=chunk.generation_info)
-            prose._text = text
+            bridge._text = text
             yield ChatGenerationChunk(
                 message=AIMessageChunk(content=visible_part(text, ended=True)[len(visible) :])
             )

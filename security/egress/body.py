@@ -48,12 +48,16 @@ async def read_body(reply: httpx.Response, egress: EgressSettings) -> Body:
                 return Body(left_out=f"it is larger than {egress.max_bytes} bytes (egress.max_bytes)")
     except zlib.error as error:
         return Body(left_out=f"its compression is broken: {error}")
+    if not inflate.whole:
+        return Body(left_out="its compression breaks off before its end")
     if not kind and b"\0" in content:
         return Body(left_out="it does not say what it is, and is no text")
     return Body(content.decode(_charset(parameters), "replace"))
 
 
 class _Plain:
+    whole = True
+
     def __call__(self, part: bytes, room: int) -> bytes:
         return part[:room]
 
@@ -62,10 +66,26 @@ class _Inflate:
     """Decompress no more than there is room for, so that a bomb never unfolds."""
 
     def __init__(self) -> None:
-        self._zlib = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
+        self._begun = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether what has begun has come to its end."""
+        return self._member.eof or not self._begun
 
     def __call__(self, part: bytes, room: int) -> bytes:
-        return self._zlib.decompress(part, room)
+        content = bytearray()
+        while part and len(content) < room:
+            if self._member.eof:  # a gzip may have several members (RFC 1952, 2.2), and zeros that fill it up
+                part = part.lstrip(b"\0")
+                if not part:
+                    break
+                self._member = zlib.decompressobj(_GZIP_OR_ZLIB)
+            self._begun = True
+            content += self._member.decompress(part, room - len(content))
+            part = self._member.unused_data
+        return bytes(content)
 
 
 def _decoder(encoding: str) -> _Plain | _Inflate:

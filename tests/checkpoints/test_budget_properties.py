@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, multiple, rule
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
+from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 

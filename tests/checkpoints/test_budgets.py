@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall, Spent
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
+from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.agents import RunBudgetSettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

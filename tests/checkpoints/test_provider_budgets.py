@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR, Budgets
+from planwright.checkpoints.budgets import Budgets
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
 from planwright.domain.lease import Lease
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 

@@ -10,16 +10,19 @@ from itertools import zip_longest
 from operator import add
 from typing import Any
 
+import httpx
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 
 from planwright.domain.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelRejected
-from planwright.models.bounded import MOST_EVENTS
+from planwright.models.bounded import MOST_EVENTS, Bounded
 from planwright.models.failover.classify import classify
 from planwright.models.providers.openai_compatible import chat_model
 from planwright.models.replies.stream_watch import StreamWatch
+from planwright.security.reply_size import MOST_LISTS
 from planwright.settings.providers import ProviderSettings
+from tests.wire.chunked_server import chunked_server
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, ScriptedServer, calls, refuses, says
 
@@ -132,6 +135,26 @@ async def test_a_stream_that_is_too_much_is_invalid(serve: Serve, reply: Reply, 
     failure = await refused(serve(Reply(200, reply.body, reply.headers)), streamed=True)
     assert type(failure) is ModelOutputInvalid
     assert failure.cause.startswith(f"the reply of {what}")
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("size", [1, 0], ids=["byte by byte", "line by line"])
+async def test_a_stream_whose_lines_come_one_by_one_is_read(line_end: bytes, size: int) -> None:
+    events = MOST_LISTS // 2 if size == 0 else 50
+    lines = [b'data: {"a": [{"b": %d}]}' % number + line_end for number in range(events)]
+    chunks = [part for line in lines for part in (line, line_end)]
+    if size:
+        chunks = [bytes([byte]) for chunk in chunks for byte in chunk]
+    async with chunked_server(chunks) as url, httpx.AsyncClient(transport=Bounded("mine")) as client:
+        reply = await client.get(url)
+    assert reply.content == b"".join(chunks)
+
+
+async def test_escaped_lists_are_counted_where_an_escape_comes_in_two_chunks() -> None:
+    chunks = [b"data: "] + [b"\\u0", b"05b"] * (MOST_LISTS + 1)
+    async with chunked_server(chunks) as url, httpx.AsyncClient(transport=Bounded("mine")) as client:
+        with pytest.raises(ModelOutputInvalid, match="more than 10,000 lists"):
+            await client.get(url)
 
 
 async def test_a_compressed_reply_is_not_read(serve: Serve) -> None:

@@ -10,7 +10,6 @@ from langchain_core.messages.ai import UsageMetadata
 from pydantic import ValidationError
 
 from planwright.checkpoints.budget_usage import Amount
-from planwright.checkpoints.budgets import MICRO_CENTS_PER_DOLLAR
 from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
@@ -18,6 +17,7 @@ from planwright.domain.errors import (
     ModelRejected,
     ModelUnavailable,
 )
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.models.json_reply import read_json
 from planwright.models.providers.pricing import (
     estimated_reply_tokens,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import time
 import urllib.error
 import urllib.request
 
 import pytest
 
 from planwright.sessions.metrics import monitoring
+from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.enable_socket
@@ -16,7 +19,7 @@ pytestmark = pytest.mark.enable_socket
 def get(port: int, path: str) -> tuple[int, str]:
     """Ask, and return status and text."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE_S) as reply:
             return reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -46,3 +49,20 @@ def test_it_says_whether_the_worker_is_well(scene: Scene) -> None:
         assert get(port, "/healthz") == (200, "ok\n")
         assert get(port, "/healthz") == (503, "not well\n")
         assert get(port, "/elsewhere")[0] == 404
+
+
+def test_who_connects_and_asks_nothing_keeps_nobody_waiting(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("planwright.sessions.metrics._Silent.timeout", 1)
+    with monitoring(0, scene.agent().stores.database, lambda: True) as port:
+        idle = socket.create_connection(("127.0.0.1", port))
+        assert get(port, "/healthz") == (200, "ok\n")
+        assert idle.recv(1) == b""  # it has had its time
+        later = socket.create_connection(("127.0.0.1", port))
+        assert get(port, "/healthz") == (200, "ok\n")
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    for connection in (idle, later):
+        connection.close()
+    assert capfd.readouterr().err == ""

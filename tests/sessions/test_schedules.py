@@ -45,8 +45,8 @@ def runs(scene: Scene) -> list[dict[str, Any]]:
 
 
 async def end_all(agent: Agent) -> None:
-    for queued in await agent.stores.queue.runnable(agent.door.clock()):
-        await agent.ainvoke(None, {"configurable": {"thread_id": queued.run.thread_id}})
+    for run in await agent.stores.queue.runnable(agent.door.clock()):
+        await agent.ainvoke(None, {"configurable": {"thread_id": run.thread_id}})
 
 
 async def test_a_request_is_queued_when_its_time_comes_and_once(scene: Scene, clock: Clock) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
+from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.sessions.queue import QueuedRun
+from planwright.checkpoints.runs import Run
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import GateError, QueueFull, RunError, RunHeld, StoreFailed
 from planwright.graph.agent import Agent
@@ -127,7 +128,7 @@ async def test_one_look_serves_for_all_that_it_saw(scene: Scene, monkeypatch: py
         await agent.aenqueue("Read")
     looks, runnable = list[int](), agent.stores.queue.runnable
 
-    async def counted(at: datetime) -> list[QueuedRun]:
+    async def counted(at: datetime) -> list[Run]:
         rows = await runnable(at)
         looks.append(len(rows))
         return rows
@@ -151,7 +152,7 @@ async def test_what_another_did_since_the_look_is_left_alone(
     await first.ainvoke(None, scene.config)
     runnable, answers = late.stores.queue.runnable, iter([stale, stale])
 
-    async def old_then_new(at: datetime) -> list[QueuedRun]:
+    async def old_then_new(at: datetime) -> list[Run]:
         return next(answers, None) or await runnable(at)
 
     monkeypatch.setattr(late.stores.queue, "runnable", old_then_new)
@@ -344,6 +345,26 @@ async def test_a_run_that_needs_what_this_process_lacks_is_paused_with_the_reaso
         await until(scene, "paused")
     (row,) = scene.rows("SELECT paused_for FROM runs")
     assert "door.pass" in row["paused_for"]
+
+
+async def test_a_decided_run_that_needs_what_this_process_lacks_is_taken_up_once_in_a_while(
+    scene: Scene, at_work: AtWork
+) -> None:
+    @capability("door.lock", mode="destructive", effect="idempotent")
+    async def lock(name: str) -> str:
+        """Lock a door."""
+        return name
+
+    agent = scene.agent(scene.plan(scene.step("s1", "door.lock")), capabilities=[lock], **QUICK)
+    await agent.aenqueue("Lock", thread_id=scene.thread)
+    async with at_work(agent):
+        await eventually(lambda: bool(scene.rows(OPEN)))
+    for row in scene.rows(OPEN):
+        await _approve(agent, row["gate_id"])
+    async with at_work(scene.agent(**QUICK)):
+        await eventually(lambda: scene.rows("SELECT 1 FROM runs WHERE lease_token > 1") != [])
+        await asyncio.sleep(1)  # a hundred looks
+    assert scene.rows("SELECT status, lease_token FROM runs") == [{"status": "waiting", "lease_token": 2}]
 
 
 async def test_a_checkpoint_is_kept_of_every_verdict_and_is_never_changed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from starlette.requests import Request
@@ -13,7 +14,7 @@ from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.explain import call_ruling, rule_rows
 from planwright.capabilities.policy.file import Policy, load_policy, read_policy
 from planwright.domain.errors import PlanwrightError, SetupError
-from planwright.replay.under_policy import PolicyReplay, replay_policy
+from planwright.replay.under_policy import PolicyReplay, prepare_replay
 from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.web.forms import FilledForm, field, form_route, page_route
@@ -76,9 +77,10 @@ async def _replay_page(request: Request, text: str, status: int, *, judged: bool
             policy = read_policy(text, TYPED)
             check_policy(policy, registry)
             context = _context(parts, policy)
-            calls = await parts.agent.stores.database.read(
-                lambda connection: replay_policy(connection, run.run_id, registry, context, approval)
+            judge = await parts.agent.stores.database.read(
+                lambda connection: prepare_replay(connection, run.run_id, registry, context, approval)
             )
+            calls = await asyncio.to_thread(judge)  # the store has one thread for all reads of the process
     except PlanwrightError as problem:
         error, status = problem, 409
     values = {"run": run, "text": text, "calls": calls, "judged": judged, "error": error}

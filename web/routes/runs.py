@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -47,18 +47,19 @@ async def _values(request: Request, upto: int | None) -> dict[str, object]:
 async def serve_run_events(request: Request) -> Response:
     """Stream the parts of a run's page as they change."""
     row = await shared(request).run(request)
-    return stream(request, shared(request).live.run(row))
+    return stream(request, lambda: shared(request).live.run(row))
 
 
 async def serve_waiting_events(request: Request) -> Response:
     """Stream how much waits for the people of a tenant."""
-    return stream(request, shared(request).live.waiting(visitor_of(request).tenant))
+    return stream(request, lambda: shared(request).live.waiting(visitor_of(request).tenant))
 
 
-def stream(request: Request, texts: AsyncIterator[str]) -> Response:
-    """Send texts as server-sent events (WHATWG HTML, 9.2)."""
+def stream(request: Request, follow: Callable[[], AsyncIterator[str]]) -> Response:
+    """Send the texts of what is followed as server-sent events (WHATWG HTML, 9.2)."""
     if request.method == "HEAD":  # a stream without a body would go on, and its connection be of no use
         return Response(media_type="text/event-stream")
+    texts = follow()
 
     async def lines() -> AsyncIterator[str]:
         yield "retry: 1000\n\n"

@@ -23,7 +23,7 @@ async def serve_sign_in(request: Request) -> Response:
     """Take the token out of a link, and the link out of the address bar; without one show the form."""
     token = request.query_params.get("token", "")
     if not token:
-        return shared(request).pages.sign_in(request, 200)
+        return shared(request).pages.sign_in(200)
     return await _by_token(request, token, "link")
 
 
@@ -36,7 +36,7 @@ async def take_token(request: Request) -> Response:
 async def _by_token(request: Request, token: str, way: Way) -> Response:
     parts = shared(request)
     if wait_s := parts.rate_limits.wait_s(FAILED_SIGN_INS, client_site(client_address(request))):
-        return parts.pages.too_many(request, wait_s)
+        return parts.pages.too_many(wait_s)
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
         return await _refused(request, way, "", "this is no token of this server")
@@ -50,7 +50,7 @@ async def serve_provider(request: Request) -> Response:
     parts, who = shared(request), client_site(client_address(request))
     failed_s = parts.rate_limits.wait_s(FAILED_SIGN_INS, who)
     if wait_s := failed_s or parts.rate_limits.add(BEGUN_SIGN_INS, who):
-        return parts.pages.too_many(request, wait_s)
+        return parts.pages.too_many(wait_s)
     try:
         url, cookie = await _provider(request).begin(_way_back(request))
     except SignInFailed as error:
@@ -80,7 +80,7 @@ async def serve_way_back(request: Request) -> Response:
     caller = parts.people.caller(identity)
     if caller is None:
         return await _refused(request, "provider", identity, f"{identity} is not among the people here")
-    answer = parts.pages.signed_in(request)
+    answer = parts.pages.signed_in()
     answer.delete_cookie(begun_cookie(request.scope), path="/", secure=is_secure(request.scope))
     await _let_in(request, answer, caller, "provider")
     return answer
@@ -128,12 +128,12 @@ async def _refused(request: Request, way: Way, identity: str, problem: str) -> R
     """Record a refusal, count it, and show why."""
     parts = shared(request)
     if wait_s := parts.rate_limits.add(FAILED_SIGN_INS, client_site(client_address(request))):
-        return parts.pages.too_many(request, wait_s)
+        return parts.pages.too_many(wait_s)
     try:
         await _record(request, way, "refused", Caller(identity, "", frozenset()))
     except PlanwrightError as error:
         problem = f"{problem}; {error.cause}"
-    return parts.pages.sign_in(request, 401, problem)
+    return parts.pages.sign_in(401, problem)
 
 
 async def _record(request: Request, way: Way, outcome: Outcome, caller: Caller) -> None:

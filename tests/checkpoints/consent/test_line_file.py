@@ -48,6 +48,25 @@ def test_a_line_that_was_cut_short_of_its_end_is_not_joined_with_the_next(tmp_pa
     assert [one.capabilities for one in Delegations(tmp_path).read()] == [("one",), ("two",)]
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85", "\r"])
+def test_a_text_with_line_ends_of_other_kinds_is_one_line(tmp_path: Path, end: str) -> None:
+    first = issue(tmp_path, "one")
+    period = Period(NOW, NOW + timedelta(hours=1))
+    Delegations(tmp_path).issue(Reach(["two"]), "High", "ada", period, reason=f"a line{end}of a page")
+    assert [one.reason for one in Delegations(tmp_path).read()] == ["", f"a line{end}of a page"]
+    assert Delegations(tmp_path).covering("one", "High", "default", NOW) is not None
+    Delegations(tmp_path).revoke(first)
+    assert [one.capabilities for one in Delegations(tmp_path).read()] == [("two",)]
+
+
+def test_a_file_that_a_person_has_saved_with_other_line_ends_is_read(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        issue(tmp_path, name)
+    path = tmp_path / "delegations.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert [one.capabilities for one in Delegations(tmp_path).read()] == [("one",), ("two",)]
+
+
 def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
     id_ = issue(tmp_path, "one")
     (tmp_path / "delegations.new").mkdir()

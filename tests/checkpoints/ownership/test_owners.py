@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 from typing import cast
 
 import pytest
 
-from planwright.checkpoints.ownership.owners import Life, living_sender, sender_of
+from planwright.checkpoints.ownership.owners import Life, Owners, living_sender, sender_of
 
 OWNER = "vm:boot:4026532181:1:2050067:ef36"
+LOOK = """
+import sys
+from pathlib import Path
+from planwright.checkpoints.ownership.owners import Owners
+print(Owners(Path(sys.argv[1])).life_of(sys.argv[2]))
+"""
 
 
 @pytest.mark.parametrize(
@@ -30,3 +39,15 @@ def test_a_person_may_decide_where_nobody_can_tell_whether_a_sender_lives(
     assert bool(living_sender(connection, OWNER)) is for_the_program
     assert bool(sender_of(connection, effect)) is for_a_person
     connection.close()
+
+
+def test_a_process_lives_on_for_others_when_its_host_has_been_renamed(tmp_path: Path) -> None:
+    def seen_by_another() -> str:
+        command = [sys.executable, "-c", LOOK, str(tmp_path), before]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    owners, agent_beside = Owners(tmp_path), Owners(tmp_path)
+    before = str(owners.me()._replace(host="as-it-was-called"))
+    assert (owners.life_of(before), agent_beside.life_of(before), seen_by_another()) == ("alive",) * 3
+    owners.close()
+    assert (agent_beside.life_of(before), seen_by_another()) == ("dead", "dead")

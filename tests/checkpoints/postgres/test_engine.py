@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,6 +27,19 @@ SECRET = "sk-0123456789abcdef"
 Open = Callable[..., Database]
 ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES (?, 'acme', ?)"
 COUNT = "SELECT count(*) FROM own_parts"
+COPY = """
+import resource, sys
+from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.server import server_of
+served = server_of(sys.argv[1], MIGRATIONS, 30, None)
+served.engine.open_checked().close()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+with served.as_files() as folder:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    for digest in sys.argv[2:]:
+        Blobs(folder / "blobs").get_bytes(digest)
+"""
 
 
 @pytest.fixture
@@ -155,6 +170,35 @@ def test_no_two_processes_are_in_a_write_at_once(opened: Open) -> None:
     assert databases[0].look(lambda c: c.execute(read).fetchone()[0]) == 200
 
 
+def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_database_has_by_default(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    """Else a process whose run was taken from it meanwhile would go on writing."""
+    with own_server.connect() as connection:
+        connection.execute("ALTER DATABASE planwright SET default_transaction_isolation = 'repeatable read'")
+    engines = (server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine for _ in range(2))
+    first, second = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in engines)
+    assert second.call("count", count) == 0
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold(connection: sqlite3.Connection) -> None:
+        add("a")(connection)
+        held.set()
+        go_on.wait(PATIENCE_S)
+
+    holding = first.submit("hold", hold)
+    held.wait(PATIENCE_S)
+    waiting = second.submit("count", count)
+    with own_server.connect() as connection:
+        while connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+            time.sleep(0.01)
+    go_on.set()
+    holding.result()
+    assert waiting.result() == 1
+    first.close()
+    second.close()
+
+
 def test_who_waits_too_long_for_the_lock_is_told_so(opened: Open) -> None:
     first, second = opened(), opened(busy_timeout_s=0.05)
     second.call("add", add("a"))
@@ -258,6 +302,34 @@ def test_a_store_that_cannot_be_opened_says_why(
         with pytest.raises(PlanwrightError, match=cause) as refused:
             open_it()
         assert next_step in refused.value.next_step
+
+
+@pytest.mark.parametrize("readable", [(), ("store_version",), ("store_version", "sqlite_master", "runs")])
+def test_a_role_that_may_not_read_all_is_told_so(
+    own_server: PostgresServer, readable: tuple[str, ...]
+) -> None:
+    server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine.open().close()
+    with own_server.connect() as connection:
+        connection.execute("CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA planwright TO reader")
+        for table in readable:
+            connection.execute(f"GRANT SELECT ON planwright.{table} TO reader")
+    served = server_of(own_server.url().replace("postgres@", "reader@"), MIGRATIONS, PATIENCE_S, None)
+    with pytest.raises(StoreFailed, match="permission denied for"), served.as_files():
+        pass
+    if "runs" not in readable:
+        with pytest.raises(StoreFailed, match="permission denied for"):
+            served.engine.open_checked()
+
+
+def test_a_store_is_copied_without_all_its_large_contents_in_memory(
+    opened: Open, store_url: str, tmp_path: Path
+) -> None:
+    database, contents = opened(), [bytes([number]) * 4_000_000 for number in range(30)]
+    blobs = server_of(store_url, MIGRATIONS, PATIENCE_S, None).blobs(database)
+    digests = [blobs.put_bytes(content) for content in contents]
+    copied = subprocess.run([sys.executable, "-c", COPY, store_url, *digests], capture_output=True, text=True)
+    assert copied.returncode == 0, copied.stderr
+    assert int(copied.stdout) < 40_000
 
 
 def test_a_password_is_in_no_message(server: PostgresServer) -> None:

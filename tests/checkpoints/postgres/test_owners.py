@@ -114,10 +114,12 @@ def test_nobody_is_taken_for_dead_because_the_server_was_started_anew(own_server
 
 def test_another_agent_of_this_process_is_dead_once_it_is_closed(served: Server, store_url: str) -> None:
     others = server_of(store_url, MIGRATIONS, PATIENCE_S, None).owners
-    name = str(others.me())
-    assert served.owners.life_of(name) == "alive"
+    me = others.me()
+    renamed = str(me._replace(host="as-it-was-called"))
+    assert [served.owners.life_of(name) for name in (str(me), renamed)] == ["alive"] * 2
     others.close()
-    becomes("dead", served.owners, name)
+    becomes("dead", served.owners, str(me))
+    assert served.owners.life_of(renamed) == "dead"
 
 
 def test_the_clock_is_that_of_the_server_and_never_falls(served: Server, server: PostgresServer) -> None:

@@ -27,7 +27,7 @@ async def queue(stores: Stores, run: Run, ttl_s: float = 3600, capacity: int = 1
 
 
 async def runnable(stores: Stores) -> list[str]:
-    return [queued.run.run_id for queued in await stores.queue.runnable(AT)]
+    return [run.run_id for run in await stores.queue.runnable(AT)]
 
 
 async def change(stores: Stores, query: str, *values: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -114,7 +115,7 @@ def test_usage_is_read_where_it_is_text_and_without_a_total() -> None:
     assert used["prompt_tokens_details"] == details
 
 
-@pytest.mark.parametrize("spell", [str, json.dumps, "```json\n{}\n```".format, "```\n{}```".format])
+@pytest.mark.parametrize("spell", [str, json.dumps, "```json\n{}\n```".format, " ``` \n\n{}```\n".format])
 def test_arguments_come_out_of_fences_and_second_encodings(spell: Any) -> None:
     text = json.dumps({"a": "b"})
     assert json.loads(plain_arguments(spell(text))) == {"a": "b"}
@@ -126,6 +127,13 @@ def test_arguments_come_out_of_fences_and_second_encodings(spell: Any) -> None:
 )
 def test_nothing_is_no_arguments_and_broken_json_stays_as_it_is(text: str, plain: str) -> None:
     assert plain_arguments(text) == plain
+
+
+def test_a_fence_without_an_end_takes_no_time() -> None:
+    text = "```\n" + " " * 100_000 + "x"
+    before = time.process_time()
+    assert plain_arguments(text) == text
+    assert time.process_time() - before < 1
 
 
 @pytest.mark.parametrize("text", ['"a"', "[1]", "12", "true", '"[1]"'])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import httpx
 import pytest
 
 from planwright.models.providers.common_wire import CommonWire
+from tests.wire.chunked_server import chunked_server
 from tests.wire.scripted_server import Reply, ScriptedServer
 
 pytestmark = pytest.mark.enable_socket
@@ -66,3 +68,15 @@ async def test_a_whole_completion_is_put_into_the_documented_form() -> None:
 
 async def test_json_in_answer_to_a_request_for_a_stream_is_its_one_event() -> None:
     assert await read("application/json", '{"error": 1}') == b'data: {"error": 1}\n\n'
+
+
+async def test_an_event_in_very_many_chunks_is_read_in_a_time_that_grows_with_its_length() -> None:
+    body = b"\xef\xbb\xbfdata: " + json.dumps({"choices": [], "x": "y" * 400_000}).encode() + b"\r\n\r\n"
+    chunks = [body[at : at + 10] for at in range(0, len(body), 10)]
+    async with chunked_server(chunks) as url, httpx.AsyncClient(transport=CommonWire("p")) as client:
+        before = time.process_time()
+        reply = await client.get(url)
+    (event,) = events(reply.content)
+    assert isinstance(event, dict)
+    assert event["x"] == "y" * 400_000
+    assert time.process_time() - before < 5

@@ -14,6 +14,7 @@ from planwright.security.egress.body import Body, read_body
 from planwright.settings.egress import EgressSettings
 
 TEXT = {"content-type": "text/plain; charset=utf-8"}
+MEMBERS = b"".join(gzip.compress(text, mtime=0) for text in (b"te", b"", b"xt"))
 
 
 class Parts(httpx.AsyncByteStream):
@@ -49,6 +50,21 @@ async def test_a_text_is_read_however_it_is_compressed(encoding: str, content: b
     assert await read(*halves, headers={**TEXT, "content-encoding": encoding}) == Body("text")
 
 
+@pytest.mark.parametrize("size", [1, 7, len(MEMBERS)])
+async def test_all_members_of_a_gzip_are_read(size: int) -> None:
+    content = MEMBERS + b"\0" * 5  # which fill a file up
+    parts = [content[at : at + size] for at in range(0, len(content), size)]
+    assert await read(*parts, headers={**TEXT, "content-encoding": "gzip"}) == Body("text")
+    assert await read(headers={**TEXT, "content-encoding": "gzip"}) == Body("")
+
+
+async def test_the_limit_holds_over_all_members_of_a_gzip() -> None:
+    content = gzip.compress(b"x" * 60)
+    headers = {**TEXT, "content-encoding": "gzip"}
+    assert "larger than 100 bytes" in (await read(content + content, headers=headers)).left_out
+    assert (await read(content + content, headers=headers, most=120)).text == "x" * 120
+
+
 @pytest.mark.parametrize(
     ("headers", "content", "why"),
     [
@@ -56,6 +72,10 @@ async def test_a_text_is_read_however_it_is_compressed(encoding: str, content: b
         ({**TEXT, "content-encoding": "br"}, b"x", "compressed by 'br'"),
         ({**TEXT, "content-encoding": "gzip, gzip"}, b"x", "compressed by 'gzip, gzip'"),
         ({**TEXT, "content-encoding": "gzip"}, b"no gzip", "its compression is broken"),
+        ({**TEXT, "content-encoding": "gzip"}, MEMBERS + b"no gzip", "its compression is broken"),
+        ({**TEXT, "content-encoding": "gzip"}, MEMBERS[:-1], "breaks off before its end"),
+        ({**TEXT, "content-encoding": "gzip"}, MEMBERS + MEMBERS[:9], "breaks off before its end"),
+        ({**TEXT, "content-encoding": "deflate"}, zlib.compress(b"text")[:-2], "breaks off before its end"),
         ({}, b"\0\1", "does not say what it is"),
         (TEXT, b"x" * 101, "larger than 100 bytes"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from urllib.parse import urlencode
 
@@ -96,3 +97,23 @@ async def test_a_run_is_judged_by_another_policy_and_nothing_is_recorded(make_st
     assert content(stage) == before
     for wrong in ("x = [", '[[rule]]\nmatch.capability = "no.such"\ndecide = "deny"\n', "#" * 200_000):
         assert (await ada.post(f"/runs/{run_id}/policy", policy=wrong)).status_code == 409
+
+
+async def test_a_policy_that_takes_long_keeps_no_other_page_waiting(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in(TOKENS["ada"])
+    run_id, gate_id = await stage.waiting_gate(ada)
+    await stage.answer(ada, gate_id, "approve")
+    assert await stage.ended(run_id) == "completed"
+    numbers = list(range(60))
+    long = "a + b + c >= 0"
+    for name in "cba":
+        long = f"{numbers}.all({name}, {long})"
+    rule = f'[[rule]]\nwhen = \'{long}\'\ndecide = "ask"\nreason = "x"\n'
+    judging = asyncio.create_task(
+        ada.post(f"/runs/{run_id}/policy", policy=rule * 30 + '[[rule]]\ndecide = "allow"\n')
+    )
+    await asyncio.sleep(0.2)
+    assert (await ada.get("/runs")).status_code == 200
+    assert not judging.done()
+    assert (await judging).status_code == 200

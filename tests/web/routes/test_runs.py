@@ -25,6 +25,14 @@ TWO: list[dict[str, Any]] = [
 ]
 
 
+async def test_who_asks_for_the_head_of_a_stream_follows_nothing(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in("a" * 43)
+    run_id, _ = await stage.waiting_gate(ada)
+    assert (await ada.client.head(f"/runs/{run_id}/events")).status_code == 200
+    assert stage.parts.live._runs == {}
+
+
 async def test_a_run_is_cancelled_in_the_name_of_who_is_signed_in(make_stage: MakeStage) -> None:
     stage = make_stage()
     ada = await stage.sign_in("a" * 43)

@@ -1,0 +1,36 @@
+"""Restoring a backup: the store from before is never lost."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from planwright.checkpoints.records import open_records
+from planwright.checkpoints.upkeep.backup import back_up
+from planwright.checkpoints.upkeep.restore import restore
+from tests.opened_store import opened_store
+
+NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
+ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES ('run_1', 'acme', ?)"
+
+
+def add(store: Path, name: str) -> None:
+    with closing(open_records(store)) as records:
+        records.database.call("test", lambda connection: connection.execute(ADD, (name,)).rowcount)
+
+
+def names(store: Path) -> list[str]:
+    with closing(opened_store(store)) as connection:
+        return [row["name"] for row in connection.execute("SELECT name FROM own_parts ORDER BY name")]
+
+
+def test_two_restores_in_one_second_set_two_stores_aside(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for name in ("a", "b"):
+        add(store, name)
+        back_up(store, tmp_path / name, NOW)
+    add(store, "c")
+    aside = [restore(tmp_path / name, store, NOW).set_aside for name in ("a", "b")]
+    assert names(store) == ["a", "b"]
+    assert [names(folder) for folder in aside if folder] == [["a", "b", "c"], ["a"]]
