@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.open_store import StoreReader, open_store, read_rows
+from planwright.cli.views.open_store import StoreReader, interrupted, open_store, read_rows
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import GateError, RunError
@@ -43,8 +43,10 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     console.print(views.label("request", run["request"]))
     if run["agent"]:
         console.print(views.label("agent", run["agent"]))
-    paused = f" ({run['paused_for']}): planwright resume {run['thread_id']}" if run["paused_for"] else ""
-    console.print(views.label("status", run["status"] + paused))
+    goes_on = f": planwright resume {run['thread_id']}"
+    paused = f" ({run['paused_for']}){goes_on}" if run["paused_for"] else ""
+    left = goes_on if run["status"] == "interrupted" else ""
+    console.print(views.label("status", run["status"] + (paused or left)))
     if run["status"] == "needs_input":
         console.print(views.label("respond", views.how_to_reply(run["thread_id"])))
     for gate in run["gates"]:
@@ -204,6 +206,7 @@ def report(settings: Settings, run_id: str) -> Report:
     verified = _newest(database, run_id, "plan_verified")  # a plan that is only shown is not on record to run
     return {
         **{name: run[name] for name in wanted},
+        "status": "interrupted" if interrupted(settings, [run]) else run["status"],
         "agent": json.loads(run["context"]).get("agent"),
         **_source(database, run_id),
         "plan": whole_json(Plan, plan["plan"]) if plan else (verified or {}).get("plan"),
