@@ -48,7 +48,7 @@ from planwright.cli.commands.options import (
     Verbose,
 )
 from planwright.cli.commands.version import options
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import INTERRUPTED, PlanwrightError
 
 app = typer.Typer(
     name="planwright",
@@ -211,11 +211,14 @@ def resume(
     )
 
 
-for command in (forks.fork, forks.checkpoints, forks.undo):
-    app.command()(command)
-
-
-for command in (workspaces.init, workspaces.config, sessions.worker):
+for command in (
+    forks.fork,
+    forks.checkpoints,
+    forks.undo,
+    workspaces.init,
+    workspaces.config,
+    sessions.worker,
+):
     app.command()(command)
 
 
@@ -286,7 +289,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _traceback(kind: object, error: BaseException, trace: object) -> None:

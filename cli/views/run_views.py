@@ -268,7 +268,7 @@ def _source(database: StoreReader, run_id: str) -> Report:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
     if not database.has("forks", "compensations"):
         return {"forked_from": None, "undo": False, "undone_by": []}
-    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
+    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ? AND source_run <> ''"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
     query = (
         "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo = 1"
