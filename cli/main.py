@@ -211,14 +211,11 @@ def resume(
     )
 
 
-for command in (
-    forks.fork,
-    forks.checkpoints,
-    forks.undo,
-    workspaces.init,
-    workspaces.config,
-    sessions.worker,
-):
+for command in (forks.fork, forks.checkpoints, forks.undo):
+    app.command()(command)
+
+
+for command in (workspaces.init, workspaces.config, sessions.worker):
     app.command()(command)
 
 
