@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml requirements-dev.txt
 	@echo "Setting up Planwright in $(VENV): an environment, its packages, Planwright itself."
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements-dev.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements-dev.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable .
 	touch $(STAMP)
 

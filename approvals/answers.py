@@ -296,4 +296,5 @@ def _quoted(value: object) -> str:
 
 
 def _ids(gates: Sequence[Gate]) -> str:
-    return ", ".join(gate.gate_id for gate in gates)
+    more = f" and {len(gates) - 8} more: planwright ls --waiting" if len(gates) > 8 else ""
+    return ", ".join(gate.gate_id for gate in gates[:8]) + more

@@ -5,10 +5,11 @@ A tool that comes from an MCP server by an adapter has the server's hints there.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any, TypeVar, get_args
 
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool
 from pydantic import BaseModel, JsonValue, TypeAdapter, create_model
 
 from planwright.capabilities.contract import Capability
@@ -22,11 +23,13 @@ ChoiceT = TypeVar("ChoiceT", bound=str)
 _RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 
 
-def from_tool(tool: BaseTool) -> Capability:
+def from_tool(brought: object) -> Capability:
     """Wrap a tool: `metadata={"mode": "read_only", "risk": …, "effect": …}` declares what a call does.
 
-    Raises SetupError for a tool without a schema, or whose declaration is not one of ours.
+    A plain function is made a tool first. Raises SetupError for what is none, for a tool without a schema, or
+    whose declaration is not one of ours.
     """
+    tool = brought if isinstance(brought, BaseTool) else _of_function(brought)
     args = _arguments(tool)
     metadata = tool.metadata or {}
     hints = read_hints(metadata)
@@ -55,6 +58,23 @@ def from_tool(tool: BaseTool) -> Capability:
         result_schema=_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
+
+
+def _of_function(function: object) -> BaseTool:
+    if not inspect.isroutine(function):
+        cause = f"`tools` holds {_shortly(function)}, which is no tool"
+        raise SetupError(cause, "pass LangChain tools, or functions with types and a docstring")
+    try:
+        if inspect.iscoroutinefunction(function):
+            return StructuredTool.from_function(coroutine=function)
+        return StructuredTool.from_function(function)
+    except (TypeError, ValueError) as error:
+        cause = f"the function {function.__name__} is no tool: {error}"
+        raise SetupError(cause, "give it types and a docstring") from error
+
+
+def _shortly(thing: object) -> str:
+    return f"a {type(thing).__name__} ({repr(thing)[:40]})"
 
 
 def _arguments(tool: BaseTool) -> type[BaseModel]:

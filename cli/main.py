@@ -48,7 +48,7 @@ from planwright.cli.commands.options import (
     Verbose,
 )
 from planwright.cli.commands.version import options
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import INTERRUPTED, PlanwrightError
 
 app = typer.Typer(
     name="planwright",
@@ -286,7 +286,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def _traceback(kind: object, error: BaseException, trace: object) -> None:

@@ -27,6 +27,9 @@ def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
         sys.stderr.write(f"  next: {safe(clean(error.next_step))}\n")
 
 
+UNWRITTEN = 74
+"""Exit code where the output could not be written: EX_IOERR of sysexits(3). How a run ended is on record."""
+
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -34,13 +37,14 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
     """Print where a bug of ours showed, or that the store is damaged, where that explains it.
 
     Output for which there is no room is a refusal; output whose reader has left is nothing to speak of.
+    Both end with a code of their own, as none of a run's can be told from it.
     """
     if isinstance(error, OSError) and _is_of_output(error):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its exit
         if error.errno != errno.EPIPE:
             cause = f"the output cannot be written: {error.strerror}"
             say_refusal(SetupError(cause, "make room; what has run is on record: planwright ls"), arguments)
-        return
+        sys.exit(UNWRITTEN)  # as an excepthook may
     faults = _store_faults(arguments)
     if not faults:
         sys.stderr.write(_redactor(arguments).text("".join(traceback.format_exception(error))))

@@ -21,7 +21,7 @@ from rich.text import Text
 
 PICTURE = Path(__file__).parent / "pictures" / "demo.svg"
 COLUMNS, ROWS = 100, 60
-QUESTION = b"or type why not: "
+QUESTION = b"or n and why: "
 THEME = TerminalTheme(
     (13, 17, 23),
     (230, 237, 243),

@@ -41,6 +41,9 @@ PlanwrightError
 
 from __future__ import annotations
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+
 
 class PlanwrightError(RuntimeError):
     """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it.

@@ -80,7 +80,7 @@ def build_loop(
     add_node(graph, "sub_agent", sub_agent(open_lane, runner, stores, settings), input_schema=CallTask)
     _connect(graph, settings)
     describe(graph.nodes, globals())
-    compiled = graph.compile(name="agentic_loop")
+    compiled = graph.compile(name="loop")
     return compiled
 
 

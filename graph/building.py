@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -50,10 +50,10 @@ class AgentOptions(TypedDict, total=False):
 
     model: BaseChatModel | None
     """Model that answers in place of all configured providers."""
-    capabilities: Iterable[Capability]
+    capabilities: Iterable[Capability] | None
     """Capabilities beside those of the modules, servers and built-ins."""
-    tools: Iterable[BaseTool]
-    """Tools of LangChain, each to be called as a capability."""
+    tools: Iterable[BaseTool | Callable[..., object]] | None
+    """Tools of LangChain, or functions, each to be called as a capability."""
     stores: Stores | None
     """Store that runs are recorded in, in place of that of the workspace."""
     checkpointer: BaseCheckpointSaver[Any] | None
@@ -79,7 +79,8 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
             undo.callback(stores.close)
         servers, model = open_servers(chosen), options.get("model")
         undo.callback(servers.close)
-        own = [*options.get("capabilities", ()), *map(from_tool, options.get("tools", ()))]
+        _check_model(model)
+        own = [*(options.get("capabilities") or ()), *map(from_tool, options.get("tools") or ())]
         registry, policy = _checked(chosen, own, servers)
         router = Router(chosen, model, redactor)
         parts = Parts(
@@ -105,6 +106,13 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.undoing = Undoing(stores, registry, clock)
     agent.single_calls = SingleCalls(stores, registry, clock)
     return agent
+
+
+def _check_model(model: object) -> None:
+    if model is not None and not isinstance(model, BaseChatModel):
+        cause = f"`model` is a {type(model).__name__} ({repr(model)[:40]}), not a chat model of LangChain"
+        next_step = 'pass one, as init_chat_model("openai:gpt-5"), or set [providers.<id>] in planwright.toml'
+        raise SetupError(cause, next_step)
 
 
 def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) -> tuple[Registry, Policy]:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.utils import count_tokens_approximately
@@ -225,7 +226,7 @@ class Models:
         model: Runnable[Any, AIMessage] = bridge.of(chat_model) if nonce else chat_model
         messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
         if call.tools and not nonce:
-            model = chat_model.bind_tools(call.tools, tool_choice="auto")
+            model = _calling_tools(chat_model, call)
         options = _options(call, route) if provider or route.embedded else {}
         if call.schema:
             model, form = asking(chat_model, call.way, call.role, call.schema)
@@ -252,6 +253,15 @@ class Models:
         invocation.emit(
             "llm_call", {"role": role, "provider": route.provider, "model": route.model, **data}, key
         )
+
+
+def _calling_tools(model: BaseChatModel, call: ModelCall) -> Runnable[Any, AIMessage]:
+    try:
+        return model.bind_tools(call.tools, tool_choice="auto")
+    except NotImplementedError as error:
+        cause = f"the model {type(model).__name__} takes no tools: its bind_tools raises NotImplementedError"
+        next_step = "leave bind_tools out of its class, and tools are called in words; or pass another model"
+        raise ModelRejected(cause, next_step) from error
 
 
 def _options(call: ModelCall, route: ModelRoute) -> dict[str, Any]:

@@ -79,6 +79,8 @@ class RunView:
     """Number of model calls so far."""
     tokens: int = 0
     """Tokens of those calls, sent and returned together."""
+    wording_calls: int = 0
+    """How many of the model calls only put results into words."""
     embedded_calls: int = 0
     """How many of the model calls were answered by the embedded planner, which has no tokens."""
     cost: int = 0
@@ -91,6 +93,11 @@ class RunView:
     """Answer as far as it has come in; "" when it stands in the transcript."""
     answer_id: str = ""
     """Id of the message that brings the answer."""
+
+    @property
+    def planned(self) -> bool:
+        """Whether a model was asked for more than to put results into words."""
+        return self.model_calls > self.wording_calls
 
     @property
     def only_embedded(self) -> bool:
@@ -277,6 +284,8 @@ def _spent(view: RunView, data: EventData) -> RunView:
     """Count a model call; one that failed brings no words, so what came in of it goes."""
     if "error" in data:
         return replace(view, model_calls=view.model_calls + 1, unpriced=view.unpriced + 1, answer="")
+    if data.get("role") == "respond":
+        view = replace(view, wording_calls=view.wording_calls + 1)
     if data.get("provider") == "embedded":
         view = replace(view, embedded_calls=view.embedded_calls + 1)
     cost = data["cost"]

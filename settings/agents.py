@@ -18,6 +18,7 @@ def _unlimited(value: object) -> object:
 
 
 Count = Annotated[Annotated[int, Field(ge=0)] | None, BeforeValidator(_unlimited)]
+Dollars = Annotated[Annotated[Decimal, Field(ge=0)] | None, BeforeValidator(_unlimited)]
 Seconds = Annotated[Annotated[float, Field(ge=0)] | None, BeforeValidator(_unlimited)]
 
 
@@ -34,7 +35,7 @@ class RunBudgetSettings(BaseModel):
     """Most tokens that model calls may use, sent and returned together."""
     tool_calls: Count = None
     """Most calls of capabilities."""
-    cost: Decimal | None = Field(None, ge=0)
+    cost: Dollars = None
     """Most US dollars that model calls may cost; None for no limit."""
     wall_clock_s: Seconds = None
     """Most seconds that the run is worked on, waiting for people left out."""

@@ -14,7 +14,7 @@ class CriticSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    strictness: Risk | Literal["off"] = Field(
+    strictness: Literal[Risk, "off"] = Field(
         "Medium",
         description="From which risk of a step a criterion in words that nobody judged goes to a person;"
         " `off`: it always passes.",

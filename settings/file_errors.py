@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings
 from planwright.presentation.nearest import nearest
 from planwright.settings.variables import VariableError
 
+_IN_TOML = {"a valid tuple": "a list", "a valid dictionary": "a table", "a valid decimal": "a number"}
+
 
 def explain(error: ValidationError, path: Path, text: str, settings: type[BaseModel]) -> tuple[str, str]:
     """Put a settings error into words: file and line, what is wrong, and what to write instead."""
@@ -31,6 +33,8 @@ def explain(error: ValidationError, path: Path, text: str, settings: type[BaseMo
         return f"{where}: `{name}`: that is no name", "use up to 64 letters, digits, - and _"
     message = first["msg"].removeprefix("Value error, ")
     message = message[:1].lower() + message[1:]
+    for pydantics, ours in _IN_TOML.items():
+        message = message.replace(pydantics, ours)
     return f"{where}: `{name}`: {message}", f"mend `{name}` and try again"
 
 

@@ -11,6 +11,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
 
 from planwright.domain.run_context import PlanningMode
+from planwright.settings.providers import Address
 
 TWICE = timedelta(hours=3)
 """Longer than any time that a clock shows twice."""
@@ -36,7 +37,7 @@ class ChannelSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    url: str
+    url: Address
     """Address that a post is sent to."""
 
 

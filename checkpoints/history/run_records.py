@@ -27,7 +27,7 @@ _SPENT = """SELECT substr(key, 10, instr(substr(key, 10), '.') - 1) AS uid, coun
     + CAST(json_extract(data, '$.output_tokens') AS INTEGER)) AS tokens,
     sum(json_extract(data, '$.cost')) AS cost
     FROM journal WHERE run_id = ? AND type = 'llm_call' AND key LIKE 'llm_call:step_%.%' GROUP BY uid"""
-_SOURCE = "SELECT source_run, undo FROM forks WHERE run_id = ?"
+_SOURCE = "SELECT source_run, undo FROM forks WHERE run_id = ? AND source_run <> ''"
 _DERIVED = """SELECT f.run_id, f.undo, r.status FROM forks f JOIN runs r USING (run_id)
     WHERE f.source_run = ? ORDER BY r.rowid"""
 _JSON = frozenset(("data", "result", "args", "shown", "approvals"))

@@ -17,7 +17,7 @@ from planwright.checkpoints.budget_usage import settle_in_full
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.ownership.heartbeat import Heartbeat
-from planwright.checkpoints.ownership.owners import OwnerLocks, is_stopped, owner_of
+from planwright.checkpoints.ownership.owners import OwnerLocks, is_held, is_stopped, owner_of
 from planwright.checkpoints.runs import Run, begin_run, pause
 from planwright.checkpoints.store_errors import store_error
 from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
@@ -119,10 +119,9 @@ class Leases:
 
     def is_leased(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
-        if not run.lease_until or not run.owner or self._let_go(run.run_id, run.lease_token):
+        if self._let_go(run.run_id, run.lease_token):
             return False
-        life = self._owners.life_of(run.owner)
-        return life == "alive" or (life == "unknown" and run.lease_until > self._monotonic())
+        return is_held(run.owner, run.lease_until, self._owners, self._monotonic)
 
     def is_silent(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, and has not reported as it promised."""

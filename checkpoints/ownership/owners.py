@@ -13,6 +13,7 @@ import os
 import socket
 import sqlite3
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
@@ -165,6 +166,17 @@ def sender_of(connection: sqlite3.Connection, effect: sqlite3.Row) -> str:
     A person may decide where nobody can tell: else an effect of a lost machine would be in doubt for good.
     """
     return living_sender(connection, effect["owner"], surely=True) if effect["status"] == "intent" else ""
+
+
+def is_held(owner: str | None, lease_until: float, owners: OwnerLocks, now: Callable[[], float]) -> bool:
+    """Say by the row of a run whether a process works on it that lives, or reports and nobody can look at.
+
+    `now` is the clock that leases are counted in. Raises StoreFailed.
+    """
+    if not lease_until or not owner:
+        return False
+    life = owners.life_of(owner)
+    return life == "alive" or (life == "unknown" and lease_until > now())
 
 
 def folder_of(database: Path) -> Path:

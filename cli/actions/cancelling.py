@@ -39,6 +39,6 @@ def outcome_text(run: Run, *, busy: bool) -> str:
     if busy:
         return f"{run.run_id} is being cancelled; running calls finish first"
     return (
-        f"{run.run_id} is cancelled; its process died while it sent an effect, which is looked up by: "
-        f"planwright resume {run.thread_id}"
+        f"{run.run_id} is to be cancelled, and its process died in the middle of an effect: "
+        f"planwright resume {run.thread_id} ends it, and says what you have to decide"
     )

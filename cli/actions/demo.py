@@ -9,12 +9,12 @@ from pathlib import Path
 from planwright.capabilities.policy.decide import host_of
 from planwright.cli.actions.web import open_page
 from planwright.cli.session.asking import Approver
-from planwright.cli.session.drive import INTERRUPTED, Terminal, follow
+from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.demo.service import Webhook
 from planwright.demo.workspace import is_demo_workspace, write_workspace
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import INTERRUPTED, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.presentation.rows import Card, JsonObject
 from planwright.settings.settings import FILE_NAME

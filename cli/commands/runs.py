@@ -23,8 +23,8 @@ def ls(
     raise typer.Exit(show_runs(workspace, waiting, Page(page, limit), json))
 
 
-def show(thread: Thread, workspace: Folder = HERE, json: Json = False) -> None:
-    """Show one run: its plan, steps, effects, gates and answer."""
+def show(thread: Thread = "last", workspace: Folder = HERE, json: Json = False) -> None:
+    """Show one run, the last unless another is named: its plan, steps, effects, gates and answer."""
     from planwright.cli.views.run_views import show_run
 
     raise typer.Exit(show_run(thread, workspace, json))

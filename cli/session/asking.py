@@ -19,8 +19,8 @@ from planwright.security.credentials import login_name
 
 Approver = Callable[[Card, Terminal], JsonObject]
 CHOICES = {
-    "plan": "[y] approve   [e] edit   [n] reject   or type why not",
-    "step": "[y] approve   [n] reject   or type why not",
+    "plan": "[y] approve   [e] edit   [n] reject, or n and why",
+    "step": "[y] approve   [n] reject, or n and why",
     "info": "type the answer   [n] no answer",
     "escalation": "[y] run again   [n] leave it and end",
 }
@@ -28,6 +28,8 @@ ACCEPTS = "[y] accept it as it is"
 EDIT = ("e", "edit")
 YES = ("y", "yes", "ok", "okay", "approve", "approved")
 NO = ("n", "no", "reject", "rejected")
+NO_AND_WHY = ("n", "reject")
+HELP = ("", "?", "h", "help")
 ASKS = {"info": "answer", "escalation": "what now?"}
 
 
@@ -68,6 +70,7 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
                 answer = read_typed(typed, waiting)
             if answer:
                 return {**answer, "decided_by": who()}
+            terminal.screen.print(views.label("", "nothing is decided; type one of these"))
 
     return ask
 
@@ -96,7 +99,10 @@ def choices(waiting: Card) -> str:
 
 
 def read_typed(typed: str, waiting: Card) -> JsonObject | None:
-    """Turn what was typed into an answer; None when it is none at this gate, so that it is asked again."""
+    """Turn what was typed into an answer; None when it is none at this gate.
+
+    Words of no answer reject nothing: it is asked again, as a rejection is for good.
+    """
     word, allowed = typed.lower(), _allowed(waiting)
     if word in YES and "approve" in allowed:
         return {"type": "approve"}
@@ -107,8 +113,13 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     if word in NO:
         return {"type": "reject", "message": ""}
     if waiting["kind"] in ("info", "escalation"):
-        return {"type": "respond", "message": typed} if typed and "respond" in allowed else None
-    return None if waiting["kind"] == "plan" and word in EDIT else {"type": "reject", "message": typed}
+        no_words = HELP[:2] if waiting["kind"] == "info" else HELP
+        return (
+            {"type": "respond", "message": typed} if "respond" in allowed and word not in no_words else None
+        )
+    first, _, reason = typed.partition(" ")
+    says_why = first.lower().rstrip(",:") in NO_AND_WHY
+    return {"type": "reject", "message": reason.strip()} if says_why else None
 
 
 def edited_gate(entry: object) -> str:

@@ -30,7 +30,7 @@ def closing_line(settings: Settings, run: RunRow, view: RunView, where: str, ter
 
 def _used(view: RunView, terminal: Terminal) -> tuple[str, str]:
     """Say what the models of a run used, in full and briefly; nothing of a run without a model."""
-    if view.embedded and not terminal.talking:
+    if view.embedded and view.planned and not terminal.talking:
         return "by the embedded planner, not a language model", "embedded planner, no model"
     if view.only_embedded:
         return "", ""

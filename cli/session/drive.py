@@ -36,16 +36,13 @@ from planwright.cli.views.open_store import has_workspace
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events
 from planwright.domain.clock import utc_now
-from planwright.domain.errors import GateError, PartsElsewhere, SetupError
+from planwright.domain.errors import INTERRUPTED, GateError, PartsElsewhere, SetupError
 from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
 from planwright.graph.control import Control
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import JsonObject
 from planwright.settings.settings import Settings
-
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
 
 
 def start(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
@@ -106,6 +108,25 @@ def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3
     """Open the records in PostgreSQL; with a redactor no secret comes out. Raises SetupError, StoreFailed."""
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
     return server.engine.open_checked(redactor)
+
+
+def interrupted(settings: Settings, rows: Iterable[Report]) -> set[str]:
+    """Name those of some runs that nobody works on, though their row says `running`."""
+    running = [row for row in rows if row["status"] == "running"]
+    if not running:
+        return set()
+    owners, now = _owners(settings)
+    with closing(owners):
+        return {
+            row["run_id"] for row in running if not is_held(row["owner"], row["lease_until"], owners, now)
+        }
+
+
+def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
+    if not settings.store_url:
+        return Owners(folder_of(_path(settings))), time.monotonic
+    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    return server.owners, server.owners.seconds
 
 
 @contextmanager

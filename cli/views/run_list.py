@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, open_store, read_rows
+from planwright.cli.views.open_store import has_store, interrupted, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.short_names import full_name
 from planwright.presentation.rows import QuestionRow, Report
@@ -16,7 +16,8 @@ from planwright.settings.settings import Settings, load
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since
     AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)"""
 _SELECTION = f"(:waiting = 0 OR r.status = 'waiting' OR ({_ASKING}))"
-_RUNS = f"""SELECT r.thread_id, r.run_id, r.tenant, r.status, r.started_at, r.ended_at, r.request,
+_RUNS = f"""SELECT r.thread_id, r.run_id, r.tenant, r.status, r.owner, r.lease_until,
+    r.started_at, r.ended_at, r.request,
     coalesce(t.title, substr(r.request, 1, 60)) AS title,
     CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
         FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
@@ -57,12 +58,15 @@ def recorded_runs(settings: Settings, waiting: bool, page: Page | None = None) -
     """Read the runs of a workspace, the newest first, all or a page; none when there is no store yet.
 
     Those that are `waiting` have an open gate, or ended with a question that is not older than a gate may be.
+    A run that says `running` and that nobody works on is `interrupted`.
     """
     if not has_store(settings):
         return []
     place = {"limit": page.limit, "skipped": page.skipped} if page else {"limit": ALL, "skipped": 0}
     parameters = {"waiting": int(waiting), "since": _asked_since(settings)}
-    return list(open_store(settings).query(_RUNS, {**parameters, **place}))
+    rows = list(open_store(settings).query(_RUNS, {**parameters, **place}))
+    left = interrupted(settings, rows)
+    return [{**row, "status": "interrupted"} if row["run_id"] in left else row for row in rows]
 
 
 def count_runs(settings: Settings, waiting: bool) -> int:

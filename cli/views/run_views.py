@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.open_store import StoreReader, open_store, read_rows
+from planwright.cli.views.open_store import StoreReader, interrupted, open_store, read_rows
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import GateError, RunError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LONGEST_RESULT = 200  # characters of a result
 _NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
     OR (thread_id = :id AND status = 'open')"""
+_GATE = ("gate_id", "kind", "status", "expires_at", "decided_by", "channel", "reason")
 _OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
 
 
@@ -43,14 +44,13 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     console.print(views.label("request", run["request"]))
     if run["agent"]:
         console.print(views.label("agent", run["agent"]))
-    paused = f" ({run['paused_for']}): planwright resume {run['thread_id']}" if run["paused_for"] else ""
-    console.print(views.label("status", run["status"] + paused))
+    goes_on = f": planwright resume {run['thread_id']}"
+    paused = f" ({run['paused_for']}){goes_on}" if run["paused_for"] else ""
+    left = goes_on if run["status"] == "interrupted" else ""
+    console.print(views.label("status", run["status"] + (paused or left)))
     if run["status"] == "needs_input":
         console.print(views.label("respond", views.how_to_reply(run["thread_id"])))
-    for gate in run["gates"]:
-        by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
-        reason = f": {gate['reason']}" if gate["reason"] else ""
-        console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
+    _show_gates(run["gates"], console)
     models = not _only_embedded(settings, run["run_id"])
     for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
         card = json.loads(row["shown"])
@@ -77,6 +77,16 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     if run["answer"]:
         console.print(views.label("answer", run["answer"]))
     return 0
+
+
+def _show_gates(gates: Sequence[GateRow], console: Console) -> None:
+    """Show how each gate was decided, and by whom so far."""
+    for gate in gates:
+        by = f" by {gate['decided_by']} via {gate['channel']}" if gate["decided_by"] else ""
+        if gate["status"] == "open" and gate["approvals"]:
+            by = f"; approved by {', '.join(gate['approvals'])}, and somebody else has to approve, too"
+        reason = f": {gate['reason']}" if gate["reason"] else ""
+        console.print(views.label("gate", f"{gate['gate_id']} ({gate['kind']}) {gate['status']}{by}{reason}"))
 
 
 def _show_models(run: Report, console: Console, models: bool) -> None:
@@ -204,18 +214,20 @@ def report(settings: Settings, run_id: str) -> Report:
     verified = _newest(database, run_id, "plan_verified")  # a plan that is only shown is not on record to run
     return {
         **{name: run[name] for name in wanted},
+        "status": "interrupted" if interrupted(settings, [run]) else run["status"],
         "agent": json.loads(run["context"]).get("agent"),
         **_source(database, run_id),
         "plan": whole_json(Plan, plan["plan"]) if plan else (verified or {}).get("plan"),
         "verdict": _newest(database, run_id, "verdict"),
         "verdicts": _verdicts(database, run_id),
-        "gates": list(
-            database.query(
-                "SELECT gate_id, kind, status, shown_hash AS plan_hash, expires_at, decided_by, channel,"
-                " reason FROM gates WHERE run_id = ? ORDER BY rowid",
-                (run_id,),
-            )
-        ),
+        "gates": [
+            {
+                **{name: row[name] for name in _GATE},
+                "plan_hash": row["shown_hash"],
+                "approvals": _approvers(row),
+            }
+            for row in database.query("SELECT * FROM gates WHERE run_id = ? ORDER BY rowid", (run_id,))
+        ],
         "steps": [
             whole_json(StepResult, row["result"])
             for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY rowid", (run_id,))
@@ -236,6 +248,11 @@ def report(settings: Settings, run_id: str) -> Report:
     }
 
 
+def _approvers(gate: GateRow) -> list[str]:
+    """Name who has approved at a gate where several have to; a store of an older version holds none."""
+    return [str(approval["by"]) for approval in json.loads(gate.get("approvals") or "[]")]
+
+
 def _verdicts(database: StoreReader, run_id: str) -> list[Report]:
     """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
     if not database.has("verdicts"):
@@ -253,7 +270,7 @@ def _journal_data(database: StoreReader, run_id: str, kind: str) -> list[Any]:
 def _only_embedded(settings: Settings, run_id: str) -> bool:
     """Say whether the embedded planner served a run, which has no tokens, and no language model did."""
     calls = _journal_data(open_store(settings), run_id, "llm_call")
-    return bool(calls) and all(call["provider"] == "embedded" for call in calls)
+    return all(call["provider"] == "embedded" for call in calls) and (bool(calls) or not settings.providers)
 
 
 def _newest(database: StoreReader, run_id: str, kind: str, key: str = "%") -> Any:
@@ -265,7 +282,7 @@ def _source(database: StoreReader, run_id: str) -> Report:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
     if not database.has("forks", "compensations"):
         return {"forked_from": None, "undo": False, "undone_by": []}
-    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ?"
+    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ? AND source_run <> ''"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
     query = (
         "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo = 1"

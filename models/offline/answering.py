@@ -41,7 +41,9 @@ def _tell(result: dict[str, Any]) -> str:
         return f"{title}: {value}"
     items = next((value for value in output.values() if isinstance(value, list)), None)
     if items is not None and "value" not in output and not result.get("changed"):
-        return _tell_list(title, items, output.get("count", len(items)))
+        count = output.get("count", len(items))
+        facts = [*_facts({name: value for name, value in output.items() if name != "count"})]
+        return _tell_list(f"{title}: {', '.join(facts)}" if facts else title, items, count)
     if set(output) >= {"iso", "weekday", "time"}:
         return f"It is {output['weekday']}, {output['date']}, {output['time']} ({output['timezone']})."
     for key in ("summary", "value", "text"):

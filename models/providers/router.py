@@ -49,10 +49,11 @@ class Router:
     ) -> ModelRoute:
         """Choose the provider for a request: `provider`, `provider/model`, or None for the first that can.
 
-        Providers that are `benched` are passed over. Without any configured provider the embedded planner
-        serves; a configured one is never replaced by it. Raises SetupError when the choice is unknown or
-        nobody can what is needed.
+        Providers that are `benched` are passed over. A model of the host's serves in place of any. Without
+        any configured provider the embedded planner serves; a configured one is never replaced by it. Raises
+        SetupError when the choice is unknown or nobody can what is needed.
         """
+        named = self._named(provider) if provider not in (None, EMBEDDED.provider) else None
         if self._host_model is not None:
             name = getattr(self._host_model, "model_name", type(self._host_model).__name__)
             can_call = type(self._host_model).bind_tools is not BaseChatModel.bind_tools
@@ -60,18 +61,22 @@ class Router:
         if provider == EMBEDDED.provider:
             return EMBEDDED
         providers = self._settings.providers
-        if provider is not None:
-            name, _, model = (provider, "", "") if provider in providers else provider.partition("/")
-            if name not in providers or provider.endswith("/"):
-                known = ", ".join(providers) or "none is configured"
-                raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
-            served = providers[name].serving(model or providers[name].model)
-            return route_of(name, served).model_copy(update={"chosen": True})
+        if named is not None:
+            return named
         if not providers:
             return EMBEDDED
         if able := [route for route in ranked(providers, hint) if route.provider not in benched]:
             return able[0]
         raise nobody_offers(hint)
+
+    def _named(self, provider: str) -> ModelRoute:
+        providers = self._settings.providers
+        name, _, model = (provider, "", "") if provider in providers else provider.partition("/")
+        if name not in providers or provider.endswith("/"):
+            known = ", ".join(providers) or "none is configured"
+            raise SetupError(f"there is no provider {provider!r} ({known})", f"add [providers.{name}]")
+        served = providers[name].serving(model or providers[name].model)
+        return route_of(name, served).model_copy(update={"chosen": True})
 
     @property
     def providers(self) -> Providers:

@@ -32,6 +32,7 @@ def gate(name: str, kind: GateKind = "step", **shown: JsonValue) -> Gate:
     )
 
 
+MANY = [gate(f"gate_{number}") for number in range(200)]
 PLAN = [gate("gate_a", "plan", replans_left=1)]
 LAST = [gate("gate_a", "plan", replans_left=0)]
 STEPS: dict[str, Any] = {"steps": [{"id": "s1"}]}
@@ -291,3 +292,9 @@ def test_a_gate_takes_what_it_allows_and_names_that(gates: list[Gate], allowed: 
             with pytest.raises(GateError, match=f"does not take `{word}`") as refused:
                 bind(form, gates, INTERRUPTS, "terminal")
             assert refused.value.next_step.endswith(f"it takes: {allowed}")
+
+
+def test_of_many_open_gates_eight_are_named() -> None:
+    with pytest.raises(GateError) as refused:
+        bind("yes", MANY, {}, "cli")
+    assert refused.value.next_step.endswith("gate_7 and 192 more: planwright ls --waiting")

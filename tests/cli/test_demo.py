@@ -38,7 +38,7 @@ def test_the_amount_is_what_the_mail_says_when_somebody_edits_it(desk: Desk) -> 
 
 def test_a_demo_that_was_interrupted_says_that_its_webhook_has_ended(desk: Desk) -> None:
     with Typist(desk.folder, "demo", "--folder", "trial") as typist:
-        typist.read_until("type why not:")
+        typist.read_until("or n and why:")
         time.sleep(0.5)  # a signal between the prompt and `input` is not seen before something is typed
         typist.interrupt()
         code, _ = typist.finish()

@@ -11,7 +11,7 @@ from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
 from tests.cli.typist import Typist
 
-PROMPT = "or type why not: "
+PROMPT = "or n and why: "
 CHANGED = 'changed s1 params.path: "note.md" → "memo.md"'
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
@@ -32,15 +34,21 @@ main()
 """
 
 
-def run(desk: Desk, *command: str, out: IO[str] | int = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
+def run(
+    desk: Desk,
+    *command: str,
+    out: IO[str] | int = subprocess.PIPE,
+    coding: Mapping[str, str] | None = None,
+) -> subprocess.CompletedProcess[str]:
     """Run a command in a workspace, with its output wherever that is to go."""
     return subprocess.run(
         command,
         cwd=desk.folder,
-        env=environment(None),
+        env=environment(coding),
         stdout=out,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",  # of progress in another encoding
         timeout=PATIENCE_S,
         check=False,
     )
@@ -57,7 +65,7 @@ def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]
     assert desk.run("run", "What tickets are open?").code == 0
     with FULL.open("w") as full:
         done = run(desk, *COMMAND, *words, out=full)
-    assert done.returncode == 1
+    assert done.returncode == 74
     cause, next_step = done.stderr.splitlines()
     assert cause == "error: the output cannot be written: No space left on device"
     assert "planwright ls" in next_step
@@ -66,3 +74,34 @@ def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]
 def test_a_reader_that_leaves_early_is_no_error(desk: Desk) -> None:
     piped = run(desk, "sh", "-c", '"$@" | true', "sh", *COMMAND, "capabilities")
     assert (piped.stdout, piped.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("closed", "code", "words"),
+    [
+        ("<&-", 3, ["run", "Save hello to n1.md"]),
+        (">&-", 0, ["run", "What tickets are open?"]),
+        ("<&- 2>&-", 0, ["run", "What tickets are open?"]),
+        ("<&- >&- 2>&-", 0, ["ls"]),
+    ],
+    ids=str,
+)
+def test_what_the_shell_has_closed_is_as_dev_null(
+    desk: Desk, closed: str, code: int, words: list[str]
+) -> None:
+    done = run(desk, "sh", "-c", f'"$@" {closed}', "sh", *COMMAND, *words)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == code
+
+
+@pytest.mark.parametrize(
+    "coding",
+    [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)
+def test_a_character_that_the_output_lacks_is_spelled_as_in_json(desk: Desk, coding: dict[str, str]) -> None:
+    (desk.folder / "plain.txt").write_text("a – b 🙂", encoding="utf-8")
+    answered = run(desk, *COMMAND, "run", "Read plain.txt", coding=coding)
+    assert (answered.returncode, "Traceback" in answered.stderr) == (0, False)
+    assert r"a \u2013 b \ud83d\ude42" in answered.stdout
+    shown = run(desk, *COMMAND, "show", "last", "--json", coding=coding)
+    assert "a – b 🙂" in json.loads(shown.stdout)["answer"]

@@ -55,6 +55,26 @@ def test_a_run_stopped_in_the_middle_of_a_post_is_resumed_under_the_same_key(
     assert desk.rows("SELECT status, key FROM effects") == [("done", first)]
 
 
+def test_a_run_whose_process_died_is_interrupted_until_it_is_cancelled_and_resumed(
+    desk: Desk, channel: ScriptedServer, posting: Waiting
+) -> None:
+    with desk.begin("approve", posting.gate_id) as process:
+        assert wait_until(lambda: len(channel.requests) == 1)
+        assert desk.run("show", posting.thread_id, "--json").json["status"] == "running"
+        process.send(signal.SIGKILL)
+        process.wait(PATIENCE_S)
+    for _ in range(2):
+        assert [run["status"] for run in desk.run("ls", "--json").json["runs"]] == ["interrupted"]
+        assert f"interrupted: planwright resume {posting.thread_id}" in desk.run("show", "last").stdout
+        cancelled = desk.run("cancel", posting.thread_id).stdout
+        assert "is to be cancelled" in cancelled
+        assert f"planwright resume {posting.thread_id} ends it, and says what you have to decide" in cancelled
+    resumed = desk.run("resume", posting.thread_id)
+    assert resumed.code == 5
+    assert "planwright respond run_" in resumed.stderr
+    assert len(channel.requests) == 1
+
+
 @pytest.mark.long
 def test_ctrl_c_while_a_query_waits_ends_the_run_which_can_be_resumed(desk: Desk) -> None:
     query = {"statement": "SELECT name FROM people", "database": "crm.db"}

@@ -25,7 +25,7 @@ TEXT = (
     "call Noa נועה about the greenhouse roof, and wipe nothing that is not on the list of things to wipe"
 )
 REQUEST = f'Save "{TEXT}" to note.md'
-PROMPT = "or type why not: "
+PROMPT = "or n and why: "
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 
 

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from langchain_core.messages import AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk
 from langgraph.types import Command
 
-from tests.documented.conftest import MESSAGE, Play
+from tests.documented.conftest import APPROVE, MESSAGE, Play
 
 
 def chunks(play: Play, mode: Any, **options: Any) -> list[Any]:
@@ -40,6 +40,17 @@ def test_messages(reading: Play) -> None:
     pairs = chunks(reading, "messages")
     text = "".join(chunk.text for chunk, _ in pairs if isinstance(chunk, AIMessageChunk))
     assert text == "the answer"
+
+
+def test_messages_of_a_loop_come_once(calling: Play) -> None:
+    """Each message of a loop comes once: joined, they are its answer and its calls."""
+    pairs = chunks(calling, "messages")
+    waiting = calling.agent.get_state(calling.config).interrupts
+    answer: Any = Command(resume={gate.id: APPROVE for gate in waiting})
+    pairs += calling.agent.stream(answer, calling.config, stream_mode="messages")
+    spoken = [chunk for chunk, _ in pairs if isinstance(chunk, AIMessage)]
+    assert "".join(chunk.text for chunk in spoken) == calling.agent.get_state(calling.config).values["answer"]
+    assert [call["args"] for chunk in spoken for call in chunk.tool_calls] == [{"name": "a"}, {"name": "b"}]
 
 
 def test_messages_name_their_node(reading: Play) -> None:

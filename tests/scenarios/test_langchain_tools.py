@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
+from langgraph.types import Command
 
 from planwright.domain.errors import SetupError
+from planwright.graph import open_agent
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
@@ -40,6 +43,53 @@ def test_a_tool_that_declares_nothing_needs_a_person(scene: Scene) -> None:
     assert till.paid == []
     assert scene.decide(agent, "approve")["answer"] == "paid"
     assert till.paid == ["ada 5"]
+
+
+def test_a_plain_function_is_a_tool_that_needs_a_person(scene: Scene) -> None:
+    paid: list[str] = []
+
+    def pay_out(to: str, amount: int) -> str:
+        """Pay somebody."""
+        paid.append(f"{to} {amount}")
+        return f"paid {to}"
+
+    async def look_up(to: str) -> str:
+        """Look somebody up."""
+        return to
+
+    reply = scene.calls(("look_up", {"to": "ada"}), ("pay_out", {"to": "ada", "amount": 5}))
+    agent = scene.agent(reply, "paid", tools=[pay_out, look_up], **AUTO)
+    scene.ask(agent, "pay ada")
+    assert paid == []
+    waiting = agent.get_state(scene.config).interrupts
+    approve = {"decisions": [{"type": "approve"}]}
+    agent.invoke(Command(resume={gate.id: approve for gate in waiting}), scene.config)
+    assert paid == ["ada 5"]
+
+
+def undescribed(to: str) -> str:
+    return to
+
+
+@pytest.mark.parametrize(
+    ("brought", "cause"),
+    [
+        ({"type": "function"}, "holds a dict"),
+        ("pay_out", "holds a str .'pay_out'."),
+        (StructuredTool, "holds a ModelMetaclass"),
+        (undescribed, "the function undescribed is no tool"),
+    ],
+    ids=["dict", "str", "class", "no docstring"],
+)
+def test_what_is_no_tool_is_refused(scene: Scene, brought: Any, cause: str) -> None:
+    with pytest.raises(SetupError, match=cause) as refused:
+        scene.agent("x", tools=[brought])
+    assert "docstring" in refused.value.next_step
+
+
+def test_no_tools_are_none(tmp_path: Path) -> None:
+    with open_agent(tmp_path, tools=None, capabilities=None) as agent:
+        assert agent.invoke(None, agent.call("datetime.now"))["status"] == "completed"
 
 
 def test_a_tool_runs_as_it_declares_and_is_on_record(scene: Scene) -> None:

@@ -254,3 +254,31 @@ def test_a_file_is_no_workspace(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="is a file, and no workspace") as refused:
         load(tmp_path / "file")
     assert refused.value.next_step == f"name a folder: -w {tmp_path}"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "cause"),
+    [
+        ("[channels.team]\nurl = 'chat.example'\n", "channels.team.url", "http:// or https://"),
+        ("[critic]\nstrictness = 'medium'\n", "critic.strictness", "'Critical' or 'off'"),
+        ("[egress]\nallow = 'x'\n", "egress.allow", "should be a list"),
+        ("[channels]\nteam = 'x'\n", "channels.team", "should be a table"),
+        ("[budgets.run]\ncost = 'x'\n", "budgets.run.cost", "should be a number"),
+    ],
+    ids=["address", "one of", "list", "table", "number"],
+)
+def test_a_value_that_is_none_is_refused_in_words_of_the_file(
+    tmp_path: Path, text: str, name: str, cause: str
+) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(SetupError) as refused:
+        load(tmp_path)
+    assert refused.value.cause.startswith(f"{path}:2: `{name}`: ")
+    assert cause in refused.value.cause
+
+
+def test_every_limit_of_a_run_may_be_unlimited(tmp_path: Path) -> None:
+    names = ("tokens", "tool_calls", "cost", "wall_clock_s", "effects", "effects_per_minute")
+    write(tmp_path, "[budgets.run]\n" + "".join(f"{name} = 'unlimited'\n" for name in names))
+    limits = load(tmp_path).budgets.run
+    assert [getattr(limits, name) for name in names] == [None] * len(names)

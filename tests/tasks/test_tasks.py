@@ -20,7 +20,7 @@ from tests.tasks.table import TASKS, Plan, Task, step, titles, write_tickets
 from tests.wire.scripted_server import ScriptedServer, says
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
-PROMPT = "or type why not: "
+PROMPT = "or n and why: "
 SLOW = """
 import asyncio
 from pathlib import Path

@@ -132,6 +132,60 @@ def test_an_example_has_what_a_schema_names() -> None:
     assert example_call("a.b", schema) == wanted
 
 
+SHOP = """
+from dataclasses import dataclass
+from enum import Enum
+
+from pydantic import BaseModel
+
+from planwright.capabilities import capability
+
+
+class Speed(Enum):
+    FAST = "fast"
+    SLOW = "slow"
+
+
+class Item(BaseModel):
+    sku: str
+    count: int
+    note: str = ""
+
+
+@dataclass
+class Address:
+    street: str
+
+
+@capability("orders.place", mode="read_only")
+def place(item: Item, to: Address, speed: Speed, more: Item | None, limits: dict[str, int]) -> str:
+    "Place an order."
+    return f"{item.sku} {to.street} {speed.value}"
+"""
+
+
+def test_an_example_fills_models_dataclasses_and_enums(desk: Desk) -> None:
+    (desk.folder / "shop.py").write_text(SHOP, "utf-8")
+    desk.settings('[capabilities]\nmodules = ["shop"]\n')
+    example = desk.run("capabilities", "orders.place", "--json").json["example"]
+    assert example == (
+        """planwright call orders.place '--item={"sku": "text", "count": 1}' '--to={"street": "text"}' """
+        """--speed=fast '--more={"sku": "text", "count": 1}' '--limits={}'"""
+    )
+    called = desk.run(*shlex.split(example)[1:])
+    assert (called.code, "text text fast" in called.stdout) == (0, True)
+
+
+def test_what_no_option_can_say_is_in_one_argument() -> None:
+    schema = {"properties": {"what": {"anyOf": [{"enum": [7]}, {"type": "string"}]}}, "required": ["what"]}
+    assert example_call("a.b", schema) == """planwright call a.b --args '{"what": 7}'"""
+
+
+def test_a_call_was_forked_from_nothing(desk: Desk) -> None:
+    assert desk.run("call", "datetime.now").code == 0
+    assert desk.run("show", "last", "--json").json["forked_from"] is None
+
+
 def test_a_call_from_python_is_a_run_on_a_thread_of_its_own(tmp_path: Path) -> None:
     agent = open_agent(tmp_path)
     try:

@@ -6,7 +6,7 @@ from tests.cli.desk import Desk
 from tests.cli.typist import Typist
 
 REQUEST = "Save hello to note.md"
-PROMPT = "or type why not: "
+PROMPT = "or n and why: "
 
 
 def test_yes_at_the_prompt_runs_the_plan_that_was_shown(desk: Desk) -> None:
@@ -33,7 +33,13 @@ def test_no_at_the_prompt_writes_nothing(desk: Desk) -> None:
 def test_a_reason_at_the_prompt_rejects_and_is_kept(desk: Desk) -> None:
     with Typist(desk.folder, "run", REQUEST) as typist:
         typist.read_until(PROMPT)
-        typist.type("not in this folder\n")
+        for typed in ("", "?", "not in this folder"):
+            before = typist.screen
+            typist.type(f"{typed}\n")
+            typist.read_until(PROMPT, after=f"{before}{typed}\n")
+        assert desk.rows("SELECT status FROM gates") == [("open",)]
+        assert typist.screen.count("nothing is decided") == 3
+        typist.type("n not in this folder\n")
         code, _ = typist.finish()
     assert code == 4
     assert not (desk.folder / "note.md").exists()

@@ -187,3 +187,26 @@ def test_a_list_that_is_whole_has_no_last_line(desk: Desk, waiting: Waiting) -> 
 def test_an_answer_without_a_name_tells_how_many_gates_are_open(desk: Desk) -> None:
     fill(desk.folder, 7)
     assert "7 gates are open" in refusal(desk.run("approve"))
+
+
+def test_show_without_a_name_shows_the_last_run(desk: Desk, waiting: Waiting) -> None:
+    assert f"on thread {waiting.thread_id}" in desk.run("show").stdout
+
+
+def test_show_names_who_has_approved_at_a_gate_that_needs_two(desk: Desk) -> None:
+    rule = '[[rule]]\nmatch.capability = "*"\ndecide = "ask"\nquorum = 2\n'
+    (desk.folder / "policy.toml").write_text(rule, "utf-8")
+    assert desk.run("run", "Save hello to note.md").code == 3
+    assert [desk.run("approve", "last").code for _ in range(2)] == [3, 3]
+    _, gate = desk.run("show", "--json").json["gates"]
+    (by,) = gate["approvals"]
+    assert f"open; approved by {by}, and somebody else has to approve, too" in desk.run("show").stdout
+
+
+def test_a_single_call_tells_of_no_model_and_of_no_planner(desk: Desk) -> None:
+    assert desk.run("call", "files.write", "--path=a.txt", "--text=x", "--no-input").code == 3
+    assert "of a model" not in desk.run("show").stdout
+    done = desk.run("approve")
+    assert done.code == 0
+    assert "planwright show" in done.stderr
+    assert "embedded planner" not in done.stderr

@@ -26,4 +26,9 @@ def test_what_a_capability_of_ones_own_has_read_is_told_field_by_field() -> None
     output = {"order": "A-7", "amount": 49.9, "paid_at": "", "lines": {"x": 1}}
     read = {"description": "Look the order up", "capability": "orders.lookup", "output": output}
     assert answer_from_results([read]) == "Look the order up: order A-7, amount 49.9."
+    more = {**read, "output": {"customer": "Ada", "lines": [{"sku": "x", "count": 3}]}}
+    assert answer_from_results([more]).splitlines() == [
+        "Look the order up: customer Ada: one found.",
+        "  - sku x, count 3",
+    ]
     assert answer_from_results([{**read, "changed": True}]) == "Look the order up: done (amount 49.9)."

@@ -174,3 +174,15 @@ async def test_two_runs_are_compared_by_their_records(make_stage: MakeStage) -> 
     assert (await ada.get(f"/runs/{runs[0]}/compare?with=run_none")).status_code == 404
     same = (await ada.get(f"/runs/{runs[0]}/compare?with={runs[0]}")).text
     assert "Nothing but ids and times" in same
+
+
+async def test_a_single_call_was_forked_from_nothing(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    config = await stage.agent.acall("datetime.now")
+    await stage.agent.ainvoke(None, config)
+    run = await stage.agent.stores.runs.named(str(config["configurable"]["thread_id"]))
+    assert run is not None
+    page = (await ada.get(f"/runs/{run.run_id}")).text
+    assert "datetime.now" in page
+    assert "forked from" not in page
