@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, Interrupt
+from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.answers import signed
 from planwright.checkpoints.ownership.cancelling import cancel
@@ -35,7 +35,7 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
-from planwright.graph.server_doors.auth import build_auth, caller_in
+from planwright.graph.server_doors.auth import build_auth, caller_in, refuse_inner_keys
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load
@@ -65,8 +65,10 @@ class ServedAgent(Agent):
     ) -> AsyncGenerator[Any, None]:
         """Stream a run or an answer that came through the server.
 
-        Raises RunError for another tenant than the caller's, GateError for an answer in another's name.
+        Raises RunError for another tenant than the caller's, and for a config that is not for a client to
+        write; GateError for an answer in another's name.
         """
+        refuse_inner_keys(config)
         caller = caller_in((config or {}).get("configurable", {}))
         if caller is not None:
             context = _own(context, caller.tenant)
@@ -76,6 +78,30 @@ class ServedAgent(Agent):
         if input is not None:  # without input it is `acancel`, which leads a run to its end
             raise SetupError("nobody is known to have asked", "send the token of this server")
         return super().astream(input, config, context=context, durability="sync", **kwargs)
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """Read the state of a thread. Raises RunError for a config that is not for a client to write."""
+        refuse_inner_keys(config)
+        return await super().aget_state(config, subgraphs=subgraphs)
+
+    def aget_state_history(
+        self,
+        config: RunnableConfig,
+        *,
+        filter: dict[str, object] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[StateSnapshot]:
+        """Read older states of a thread. Raises RunError as `aget_state` does."""
+        refuse_inner_keys(config)
+        return super().aget_state_history(config, filter=filter, before=before, limit=limit)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Change the state of a thread; `aupdate_state` does it through this. Raises RunError, too."""
+        refuse_inner_keys(config)
+        return await super().abulk_update_state(config, supersteps)
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name the person whose token came with a call."""

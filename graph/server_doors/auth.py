@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig
 from langgraph_sdk import Auth
 
 from planwright.checkpoints.runs import Runs
+from planwright.domain.errors import RunError
 from planwright.graph.server_doors.requests import caller_of
 from planwright.security.credentials import Caller, Credentials
 from planwright.settings.server import Right
@@ -22,6 +24,20 @@ Filter = dict[str, Any]
 """What the metadata of an entry have to hold for a client to see it."""
 WRITES = frozenset(("create", "update", "create_run"))
 USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `configurable`
+
+INNER = "__pregel_"  # so begin the keys by which LangGraph calls a graph as a node, and ours of a run
+SET_BY_SERVER = frozenset(("__pregel_node_finished", "__pregel_stream_messages_v2"))  # langgraph-api 0.16
+
+
+def refuse_inner_keys(config: RunnableConfig | None) -> None:
+    """Raise RunError for a config by which a client plays the graph that runs an agent as its node.
+
+    From there answers come without a name. The server passes on any key of a run, a checkpoint or an
+    assistant; a key beside `configurable` LangGraph moves into it.
+    """
+    named = {*(config or {}), *((config or {}).get("configurable") or {})}
+    if inner := sorted(key for key in named - SET_BY_SERVER if str(key).startswith(INNER)):
+        raise RunError(f"{', '.join(inner)}: no client may set this", "leave it out of config and checkpoint")
 
 
 def caller_in(configurable: Mapping[str, Any]) -> Caller | None:
