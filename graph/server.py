@@ -250,7 +250,7 @@ settings = load(from_environment(WORKSPACE) or ".")
 credentials = read_credentials(settings, _start_token(settings))
 agent = _open(settings)
 graph = _served(agent)
-auth = build_auth(credentials, agent.stores.runs)
+auth = build_auth(credentials, agent.stores)
 
 
 def saver() -> Saver:

@@ -178,21 +178,14 @@ def test_the_store_keeps_items_of_a_tenant_for_itself(client: SyncLangGraphClien
         assert ada.store.list_namespaces()["namespaces"] == []
 
 
-def test_a_cron_is_set_listed_and_removed(client: SyncLangGraphClient, server: Server) -> None:
+@pytest.mark.parametrize("more", [{"schedule": "0 4 * * *"}, {}], ids=["with a schedule", "without"])
+def test_a_cron_is_refused_for_nobody_asks_when_it_runs(
+    client: SyncLangGraphClient, more: dict[str, str]
+) -> None:
     thread = client.threads.create()["thread_id"]
-    cron: Any = client.crons.create_for_thread(thread, GRAPH, schedule="0 4 * * *", input=NEXT)
-    assert [found["cron_id"] for found in client.crons.search(thread_id=thread)] == [cron["cron_id"]]
-    with get_sync_client(url=server.url, api_key=server.ada) as ada:
-        assert ada.crons.search(thread_id=thread) == []
-        with pytest.raises(NotFoundError):
-            ada.crons.delete(cron["cron_id"])
-    client.crons.delete(cron["cron_id"])
-    assert client.crons.search(thread_id=thread) == []
-
-
-def test_a_cron_without_a_schedule_is_refused_and_the_server_goes_on(client: SyncLangGraphClient) -> None:
-    cron = {"assistant_id": GRAPH, "input": NEXT}
-    with pytest.raises(UnprocessableEntityError) as refused:
-        client.http.post("/runs/crons", json=cron)
-    assert refused.value.response.json()["detail"] == "a cron needs a schedule"
+    for path in ("/runs/crons", f"/threads/{thread}/runs/crons"):
+        with pytest.raises(UnprocessableEntityError) as refused:
+            client.http.post(path, json={"assistant_id": GRAPH, "input": NEXT, **more})
+        assert "this server runs no crons" in refused.value.response.json()["detail"]
     assert client.crons.count() == 0
+    assert client.crons.search() == []
