@@ -22,7 +22,7 @@ from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.answers import signed
 from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.private_files import private_folder, write_private
+from planwright.checkpoints.private_files import private_folder, read_private, write_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
@@ -41,6 +41,7 @@ from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load
 
 TOKEN_FILE = "server.token"
+TOKEN_LENGTH = 43  # 32 bytes, as `secrets.token_urlsafe` spells them
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
 _LOG = logging.getLogger("planwright.graph")
 BY = "a new message"  # who ends a stopped run
@@ -127,11 +128,12 @@ class ServedAgent(Agent):
 async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:
     """End the run before a new message: one that was stopped, or whose thread was deleted or rolled back.
 
-    One that waits for a decision, or that somebody works on, stays: the door refuses the message. Raises
-    SetupError for a message that cannot begin a run and RunError for another tenant; then nothing ends.
+    One that waits for a decision, is queued or paused, or that somebody works on, stays: the door refuses the
+    message. Raises SetupError for a message that cannot begin a run and RunError for another tenant; then
+    nothing ends.
     """
     run = await agent.stores.runs.latest(thread_id)
-    if run is None or run.ended:
+    if run is None or run.ended or run.status in ("queued", "paused"):
         return
     check_tenant(run, context)
     read_messages(message)
@@ -205,12 +207,17 @@ def _own(context: Any, tenant: str) -> dict[str, object]:
 
 
 def _start_token(settings: Settings) -> str:
-    """Take the token of this start, or make one for those who can read the store's files."""
+    """Take the token of this start, or make one for those who can read the store's files.
+
+    One that is there stays: another server of this workspace may be running with it.
+    """
     if handed := from_environment(START_TOKEN):
         return handed
-    token, path = secrets.token_urlsafe(32), settings.store_folder / TOKEN_FILE
+    path = settings.store_folder / TOKEN_FILE
     try:
-        write_private(path, token)
+        token = read_private(path)
+        if len(token) < TOKEN_LENGTH:
+            write_private(path, token := secrets.token_urlsafe(32))
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
     _LOG.warning("the token of this start, for this machine, is in %s", path)

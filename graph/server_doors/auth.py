@@ -6,6 +6,7 @@ resource and action that has no rule here is refused.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ Filter = dict[str, Any]
 WRITES = frozenset(("create", "update", "create_run"))
 USER_KEY = "langgraph_auth_user"  # where the server puts who asks, in a run's `configurable`
 
+MOST_METADATA = 64_000
 NO_CRONS = (
     "this server runs no crons, for nobody asks when they run: put the request into [schedules] of"
     " planwright.toml, and let `planwright worker` run it"
@@ -107,11 +109,22 @@ def build_auth(credentials: Credentials, stores: Stores) -> Auth:
 
 
 def _check_right(ctx: Auth.types.AuthContext, value: Request) -> None:
-    """Refuse a caller without the right that an action takes."""
+    """Refuse a caller without the right that an action takes, and metadata that nobody will read."""
     needed, rights = rights_for(ctx.action, value, ctx.resource), ctx.user["rights"]
     if needed and not {*needed} & {*rights}:
         detail = f"this is for people who may {' or '.join(needed)}; you may {', '.join(rights)}"
         raise Auth.exceptions.HTTPException(status_code=403, detail=detail)
+    config = (value.get("kwargs") or value).get("config") or {}
+    if max(_size(value.get("metadata")), _size(config.get("metadata"))) > MOST_METADATA:
+        detail = (
+            f"metadata may be {MOST_METADATA:,} bytes of JSON: put what is longer into a message or a file"
+        )
+        raise Auth.exceptions.HTTPException(status_code=422, detail=detail)
+
+
+def _size(metadata: object) -> int:
+    """Count the bytes of metadata as JSON."""
+    return len(json.dumps(metadata, default=str)) if metadata else 0
 
 
 def _crons(tenant: str, action: str) -> Filter:

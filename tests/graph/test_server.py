@@ -72,3 +72,18 @@ async def test_what_the_server_sets_itself_stands_in_nobodys_way(served: Any) ->
     ours = config(__pregel_node_finished=lambda _: None, __pregel_stream_messages_v2=True)
     assert (await served.ainvoke(INPUT, ours))["status"] == "interrupted"
     assert (await served.aget_state(ours)).interrupts
+
+
+async def test_a_second_server_of_a_workspace_leaves_the_token_of_the_first(
+    served: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / ".planwright" / "server.token"
+    first = path.read_text("utf-8")
+    module = importlib.reload(importlib.import_module("planwright.graph.server"))
+    assert path.read_text("utf-8") == first
+    assert module.credentials.caller(first, loopback=True) is not None
+    module.agent.close()
+    path.chmod(0o644)  # others may have read it
+    module = importlib.reload(module)
+    assert path.read_text("utf-8") != first
+    module.agent.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
+from planwright.graph.building import open_agent
 from tests.cli.desk import wait_until
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, trace
@@ -189,3 +191,51 @@ def test_a_cron_is_refused_for_nobody_asks_when_it_runs(
         assert "this server runs no crons" in refused.value.response.json()["detail"]
     assert client.crons.count() == 0
     assert client.crons.search() == []
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["queued", "paused"])
+def test_a_new_message_does_not_end_a_run_that_waits_for_its_turn(
+    client: SyncLangGraphClient, server: Server, paused: bool
+) -> None:
+    errand, thread, agent = Errand(), str(uuid.uuid4()), open_agent(server.desk.folder)
+    try:
+        agent.enqueue(errand.request, thread_id=thread)
+        if paused:
+            agent.pause(thread)
+        assert client.threads.get(thread)["thread_id"] == thread
+        refused: Any = client.runs.wait(thread, GRAPH, input=NEXT, raise_error=False)
+        assert "has not ended" in refused["__error__"]["message"]
+        assert trace(server.desk, thread).status == ("paused" if paused else "queued")
+    finally:
+        agent.close()
+    assert server.desk.run("cancel", thread).code == 0
+    assert check_usable(client, thread)
+
+
+def test_metadata_are_bounded(client: SyncLangGraphClient) -> None:
+    thread, huge = client.threads.create()["thread_id"], {"a": "x" * 64_000}
+    for path, body in (
+        ("/threads", {"metadata": huge}),
+        (f"/threads/{thread}/runs/wait", {"assistant_id": GRAPH, "input": NEXT, "metadata": huge}),
+        ("/runs/wait", {"assistant_id": GRAPH, "input": NEXT, "config": {"metadata": huge}}),
+        ("/assistants", {"graph_id": GRAPH, "metadata": huge}),
+    ):
+        with pytest.raises(UnprocessableEntityError) as refused:
+            client.http.post(path, json=body)
+        assert "metadata may be 64,000 bytes" in refused.value.response.json()["detail"]
+    with pytest.raises(UnprocessableEntityError):
+        client.threads.update(thread, metadata=huge)
+    assert len(check_usable(client, thread)) == 2
+
+
+def test_a_thread_that_ended_elsewhere_takes_its_next_message_here(
+    client: SyncLangGraphClient, server: Server
+) -> None:
+    thread, agent = str(uuid.uuid4()), open_agent(server.desk.folder)
+    config: Any = {"configurable": {"thread_id": thread}}
+    try:
+        for turns in (4, 8):  # and back
+            assert agent.invoke(NEXT, config)["status"] == "completed"
+            assert len(check_usable(client, thread)) == turns
+    finally:
+        agent.close()
