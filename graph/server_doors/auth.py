@@ -103,7 +103,7 @@ def build_auth(credentials: Credentials, stores: Stores) -> Auth:
     @auth.on.store
     async def store(ctx: Auth.types.AuthContext, value: Request) -> None:
         _check_right(ctx, value)
-        value["namespace"] = _in_store(ctx.user["tenant"], value.get("namespace"))
+        value["namespace"] = in_store(ctx.user["tenant"], value.get("namespace"))
 
     return auth
 
@@ -134,10 +134,13 @@ def _crons(tenant: str, action: str) -> Filter:
     return {"tenant": tenant}
 
 
-def _in_store(tenant: str, namespace: Sequence[str] | None) -> tuple[str, ...]:
-    """Put a namespace of the server's store below the tenant's own, which is the first label of all."""
-    named = tuple(namespace or ())
-    return named if named[:1] == (tenant,) else (tenant, *named)
+def in_store(tenant: str, namespace: Sequence[str] | None) -> tuple[str, ...]:
+    """Put a namespace of the server's store below the tenant's own, which is the first label of all.
+
+    A label holds no dot, so a tenant's is spelled there as a URL spells what it cannot hold.
+    """
+    label, named = tenant.replace("%", "%25").replace(".", "%2E"), tuple(namespace or ())
+    return named if named[:1] == (label,) else (label, *named)
 
 
 async def _threads(tenant: str, action: str, value: Request, stores: Stores) -> Filter | None:
