@@ -86,6 +86,11 @@ class Answering:
         if (status := snapshot.values.get("status")) in TERMINAL:
             cause = f"the state of thread {run.thread_id} was changed: it says {status}, and a gate is open"
             raise RunError(cause, f"nothing was done; begin it anew, and: planwright cancel {run.thread_id}")
+        if snapshot.values.get("run_id") == run.run_id and not snapshot.tasks:
+            cause = (
+                f"the state of thread {run.thread_id} was changed: nothing of it comes after this decision"
+            )
+            raise RunError(cause, f"nothing was decided; end the run: planwright cancel {run.thread_id}")
         bound = bind(answer, gates, interrupts, channel)
         if not _names_gates(answer, {*interrupts, *interrupts.values()}):
             self.shown_gates.check(bound)

@@ -16,7 +16,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.intruder_attempts import APPROVE, Tally, answer_in_anothers_name, intrude, trespass
+from benchmarks.intruder_attempts import (
+    APPROVE,
+    Tally,
+    answer_in_anothers_name,
+    intrude,
+    play_the_graph_around,
+    trespass,
+)
 from benchmarks.intruder_browser import browse, find_browser
 from benchmarks.intruder_routes import Route, routes
 from benchmarks.intruder_stage import GRAPH, Stage, open_stage
@@ -90,6 +97,7 @@ def _parts(listed: list[Route]) -> list[tuple[str, Any]]:
         ("an intruder", lambda stage, tally: intrude(stage, listed, tally)),
         ("another tenant", lambda stage, tally: trespass(stage, listed, tally)),
         ("another's name", answer_in_anothers_name),
+        ("the graph around", play_the_graph_around),
     ]
 
 

@@ -56,6 +56,18 @@ def write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
+def read_private(path: Path) -> str:
+    """Read a text file that only we may read or write; "" for none, and for one that others may have written.
+
+    Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError), path.open(encoding="utf-8", errors="replace") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid == os.geteuid() and not status.st_mode & OTHERS:
+            return file.read()
+    return ""
+
+
 def replace_private(path: Path, text: str) -> None:
     """Replace a text file at once: a reader, or a crash, meets the old text or the new. Raises OSError."""
     written = path.with_suffix(".new")

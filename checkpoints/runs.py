@@ -113,6 +113,16 @@ class Runs:
         """Find the newest run of a thread."""
         return await self._first("thread_id = :id", thread_id)
 
+    async def tenants(self, thread_id: str) -> set[str]:
+        """Name the tenants with runs on a thread or, where it is of a user's graph, on a node of it."""
+        query = "SELECT DISTINCT tenant FROM runs WHERE thread_id = ? OR (thread_id > ? AND thread_id < ?)"
+        which = (thread_id, f"{thread_id}:", f"{thread_id};")  # `THREAD:NODE`; ";" comes next after ":"
+
+        def job(connection: sqlite3.Connection) -> set[str]:
+            return {row[0] for row in connection.execute(query, which)}
+
+        return await self._database.read(job, behind=("plan", "end"))
+
     async def read(self, run_id: str) -> Run | None:
         """Read one run."""
         return await self._first("run_id = :id", run_id)

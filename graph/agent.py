@@ -27,6 +27,7 @@ from planwright.graph.arrivals import Arrival
 from planwright.graph.checks import (
     check_newest,
     checkpoint_facts,
+    context_around,
     control_around,
     goes_to_the_end,
     has_ended,
@@ -102,7 +103,7 @@ class Agent(RunActions):
     ) -> AsyncGenerator[object, None]:
         see_threads(asyncio.get_running_loop())
         config = surrounded(merge_configs(self.config, config))
-        thread = thread_of(config)
+        thread, context = thread_of(config), context_around(config) if context is None else context
         async with self.door.telling_faults(input, thread):
             free = names_checkpoint(config) and not names_checkpoint(self.config or {})
             base = await self._rewinding.base(input, config) if free else None

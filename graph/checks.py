@@ -272,6 +272,14 @@ def control_around(config: RunnableConfig) -> RunControl | None:
     return control if isinstance(control, RunControl) else None
 
 
+def context_around(config: RunnableConfig) -> object:
+    """Find the options that graph was called with, where its context is that of a run and nothing else."""
+    context = getattr(config.get("configurable", {}).get("__pregel_runtime"), "context", None)
+    options = {option.name for option in fields(RunContext)}
+    ours = isinstance(context, RunContext) or (isinstance(context, Mapping) and context.keys() <= options)
+    return context if ours and nested(config) else None
+
+
 def resuming(config: RunnableConfig) -> bool:
     """Say whether that graph is being resumed, so that its input is the old one again."""
     return bool(config.get("configurable", {}).get("__pregel_resuming"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import secrets
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, Interrupt
+from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.answers import signed
 from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.private_files import private_folder, write_private
+from planwright.checkpoints.private_files import private_folder, read_private, write_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
@@ -35,12 +35,13 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
-from planwright.graph.server_doors.auth import build_auth, caller_in
+from planwright.graph.server_doors.auth import build_auth, caller_in, refuse_inner_keys
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment, load
 
 TOKEN_FILE = "server.token"
+TOKEN_LENGTH = 43  # 32 bytes, as `secrets.token_urlsafe` spells them
 SERVER_LISTS = ".langgraph_api"  # where the development server keeps its lists, under its own folder
 _LOG = logging.getLogger("planwright.graph")
 BY = "a new message"  # who ends a stopped run
@@ -65,8 +66,10 @@ class ServedAgent(Agent):
     ) -> AsyncGenerator[Any, None]:
         """Stream a run or an answer that came through the server.
 
-        Raises RunError for another tenant than the caller's, GateError for an answer in another's name.
+        Raises RunError for another tenant than the caller's, and for a config that is not for a client to
+        write; GateError for an answer in another's name.
         """
+        refuse_inner_keys(config)
         caller = caller_in((config or {}).get("configurable", {}))
         if caller is not None:
             context = _own(context, caller.tenant)
@@ -76,6 +79,30 @@ class ServedAgent(Agent):
         if input is not None:  # without input it is `acancel`, which leads a run to its end
             raise SetupError("nobody is known to have asked", "send the token of this server")
         return super().astream(input, config, context=context, durability="sync", **kwargs)
+
+    async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
+        """Read the state of a thread. Raises RunError for a config that is not for a client to write."""
+        refuse_inner_keys(config)
+        return await super().aget_state(config, subgraphs=subgraphs)
+
+    def aget_state_history(
+        self,
+        config: RunnableConfig,
+        *,
+        filter: dict[str, object] | None = None,
+        before: RunnableConfig | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[StateSnapshot]:
+        """Read older states of a thread. Raises RunError as `aget_state` does."""
+        refuse_inner_keys(config)
+        return super().aget_state_history(config, filter=filter, before=before, limit=limit)
+
+    async def abulk_update_state(
+        self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
+    ) -> RunnableConfig:
+        """Change the state of a thread; `aupdate_state` does it through this. Raises RunError, too."""
+        refuse_inner_keys(config)
+        return await super().abulk_update_state(config, supersteps)
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name the person whose token came with a call."""
@@ -101,11 +128,12 @@ class ServedAgent(Agent):
 async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:
     """End the run before a new message: one that was stopped, or whose thread was deleted or rolled back.
 
-    One that waits for a decision, or that somebody works on, stays: the door refuses the message. Raises
-    SetupError for a message that cannot begin a run and RunError for another tenant; then nothing ends.
+    One that waits for a decision, is queued or paused, or that somebody works on, stays: the door refuses the
+    message. Raises SetupError for a message that cannot begin a run and RunError for another tenant; then
+    nothing ends.
     """
     run = await agent.stores.runs.latest(thread_id)
-    if run is None or run.ended:
+    if run is None or run.ended or run.status in ("queued", "paused"):
         return
     check_tenant(run, context)
     read_messages(message)
@@ -179,12 +207,17 @@ def _own(context: Any, tenant: str) -> dict[str, object]:
 
 
 def _start_token(settings: Settings) -> str:
-    """Take the token of this start, or make one for those who can read the store's files."""
+    """Take the token of this start, or make one for those who can read the store's files.
+
+    One that is there stays: another server of this workspace may be running with it.
+    """
     if handed := from_environment(START_TOKEN):
         return handed
-    token, path = secrets.token_urlsafe(32), settings.store_folder / TOKEN_FILE
+    path = settings.store_folder / TOKEN_FILE
     try:
-        write_private(path, token)
+        token = read_private(path)
+        if len(token) < TOKEN_LENGTH:
+            write_private(path, token := secrets.token_urlsafe(32))
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
     _LOG.warning("the token of this start, for this machine, is in %s", path)
@@ -224,7 +257,7 @@ settings = load(from_environment(WORKSPACE) or ".")
 credentials = read_credentials(settings, _start_token(settings))
 agent = _open(settings)
 graph = _served(agent)
-auth = build_auth(credentials, agent.stores.runs)
+auth = build_auth(credentials, agent.stores)
 
 
 def saver() -> Saver:

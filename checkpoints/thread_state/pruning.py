@@ -18,6 +18,7 @@ from planwright.checkpoints.thread_state.layout import (
 
 TABLES = ("checkpoints", "writes", "contents")
 _PLACE = "thread_id, checkpoint_ns, checkpoint_id"
+_OF_RUN = "json_extract(CAST(metadata AS TEXT), '$.run_id') = ?"
 
 
 def delete_thread(connection: sqlite3.Connection, thread_id: str) -> None:
@@ -39,9 +40,15 @@ def copy_thread(connection: sqlite3.Connection, source: str, target: str) -> Non
         )
 
 
+def threads_with(connection: sqlite3.Connection, run_id: str) -> set[str]:
+    """Name the threads of the checkpoints that `delete_runs` would remove for a run."""
+    query = f"SELECT DISTINCT thread_id FROM checkpoints WHERE {_OF_RUN}"
+    return {row[0] for row in connection.execute(query, (run_id,))}
+
+
 def delete_runs(connection: sqlite3.Connection, run_ids: Iterable[str]) -> None:
     """Remove the checkpoints whose metadata name one of these runs."""
-    query = f"SELECT {_PLACE} FROM checkpoints WHERE json_extract(CAST(metadata AS TEXT), '$.run_id') = ?"
+    query = f"SELECT {_PLACE} FROM checkpoints WHERE {_OF_RUN}"
     for run_id in run_ids:
         _delete(connection, connection.execute(query, (run_id,)).fetchall())
 

@@ -26,7 +26,8 @@ MOST_AT_ONCE = 1_000
 _BY_ID = (
     "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
     " LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = ? AND r.thread_id = ?"
-    " AND EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id) GROUP BY r.thread_id"
+    " AND (r.status IN ('queued', 'paused') OR EXISTS (SELECT 1 FROM checkpoints c"
+    " WHERE c.thread_id = r.thread_id)) GROUP BY r.thread_id"
 )
 _NEWER = (
     "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
@@ -107,7 +108,10 @@ class ThreadsOfStore:
 def threads_of(
     connection: sqlite3.Connection, tenant: str, *, after: int = 0, thread_id: str = ""
 ) -> list[KnownThread]:
-    """Read threads of a tenant whose conversation is still there: one, or those with runs after a row."""
+    """Read threads of a tenant whose conversation is still there: one, or those with runs after a row.
+
+    One by its id is there, too, while a run of it waits for its turn.
+    """
     by_id, newer = (tenant, thread_id), (tenant, after, MOST_AT_ONCE)
     rows = connection.execute(_BY_ID, by_id) if thread_id else connection.execute(_NEWER, newer)
     return [KnownThread(int(row[0]), row[1], row[2]) for row in rows if is_uuid(row[1])]

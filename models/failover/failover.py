@@ -174,7 +174,12 @@ class Failover:
         try:
             reply = await attempt(route, key.position)
         except ModelUnavailable:
-            key.breaker.failed(self._clock())
+            if (
+                route.embedded
+            ):  # it stumbled over this request; nothing is overloaded, the next one is another
+                key.breaker.abandoned()
+            else:
+                key.breaker.failed(self._clock())
             raise
         except ModelError:
             key.breaker.succeeded()  # it answered, if not as we wished

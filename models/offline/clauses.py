@@ -80,7 +80,7 @@ class Clause:
 
 def split(request: str) -> list[Clause]:
     """Split a request into clauses; quoted text is never split."""
-    hidden, quotes = _hide_quotes(protect(" ".join(request.split())))
+    hidden, quotes = _hide_quotes(protect(" ".join(request.replace("\x00", " ").split())))
     hidden = _correct(hidden)
     turned = _BEFORE.match(hidden)
     hard = [(turned["later"], False), (turned["sooner"], False)] if turned else _split_hard(hidden)

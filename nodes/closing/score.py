@@ -21,6 +21,7 @@ from planwright.domain.events import EventType
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunStatus, RunVerdict, StepResult
 from planwright.domain.step_ends import CANCELLED
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
@@ -38,12 +39,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         invocation, plan = invocation_of(config), plan_of(state)
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
-        if never := [entry.step.id for entry in checked if entry.uid not in settled]:
-            await stores.leases.check(invocation.lease)  # who has lost the run could not write them
-            raise RunError(
-                f"steps {', '.join(never)} have no result on record: the state was changed from outside",
-                f"end the run: planwright cancel {invocation.thread_id}",
-            )
+        if never := [entry for entry in checked if entry.uid not in settled]:
+            return await _without_results(never, stores, invocation)
         verdicts = await stores.verdicts.of_run(invocation.run_id)
         settled |= retried(verdicts, settled)
         results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
@@ -74,6 +71,20 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
     return score
+
+
+async def _without_results(
+    never: Sequence[VerifiedStep], stores: Stores, invocation: Invocation
+) -> AgentUpdate:
+    """End a cancelled run some of whose steps have no result on record. Raises RunError for another run."""
+    if invocation.cancelled_by:
+        return {"verdict": None, "status": "cancelled", "answer": f"Cancelled by {invocation.cancelled_by}."}
+    await stores.leases.check(invocation.lease)  # who has lost the run could not write them
+    raise RunError(
+        f"steps {', '.join(entry.step.id for entry in never)} have no result on record: the state was changed"
+        " from outside",
+        f"end the run: planwright cancel {invocation.thread_id}",
+    )
 
 
 async def _checkpoint(

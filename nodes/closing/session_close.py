@@ -7,12 +7,14 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
-from planwright.domain.results import answer_id
+from planwright.domain.results import TERMINAL, answer_id
 from planwright.models.providers.common_form import REASONING
 from planwright.nodes.closing.respond import DONE
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
+
+CHANGED = "The state of this run was changed from outside before it had ended."
 
 
 def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
@@ -24,7 +26,9 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         run = await stores.runs.named(invocation.run_id)
         if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
             answer, status = run.answer or "", run.status
-        elif status == "cancelled":
+        elif status not in TERMINAL and not (run and run.cancelled_by):
+            answer, status = answer or CHANGED, "failed"
+        elif status == "cancelled" or status not in TERMINAL:
             status = (run and run.ends_as) or invocation.ends_as  # asked a moment ago, and not heeded yet
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):

@@ -165,13 +165,20 @@ class Redactor:
         except UnicodeEncodeError:  # half a surrogate pair; no secret has one
             return self._flat_spans(re.sub("[\ud800-\udfff]", "?", text))
         spans: list[tuple[int, int, str]] = []
+        newest: dict[str, tuple[int, int]] = {}  # joined as they are found: a text may be full of anchors
         for anchor, start, end in self._search.find_matches_as_indexes(text, overlapping=True):
             for spelling, front in self._anchors[self._order[anchor]]:
                 name, least = self._known[spelling]
                 begins, ends, size = _stretch(text, start, end, spelling, front)
-                if size >= least:
-                    spans.append((begins, ends, name))
-        return _joined(spans)
+                if size < least:
+                    continue
+                before = newest.get(name, (begins, ends))
+                if begins <= before[1] and before[0] <= ends:
+                    newest[name] = (min(begins, before[0]), max(ends, before[1]))
+                else:
+                    spans.append((*before, name))
+                    newest[name] = (begins, ends)
+        return _joined([*spans, *((*span, name) for name, span in newest.items())])
 
     def _begun(self, text: str, after: int) -> int:
         """Find where, from a place on, a secret may have begun that the end of a text cuts off."""

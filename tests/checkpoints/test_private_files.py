@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.private_files import open_private, private_database, private_folder, write_private
+from planwright.checkpoints.private_files import (
+    open_private,
+    private_database,
+    private_folder,
+    read_private,
+    write_private,
+)
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.building import open_agent
 
@@ -84,3 +90,12 @@ def test_a_file_that_was_open_is_closed_when_it_is_written(tmp_path: Path) -> No
         file.write("two\n")
     assert path.read_text("utf-8") == "one\ntwo\n"
     assert open_to_others(path.parent) == []
+
+
+def test_what_others_may_have_written_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    assert read_private(path) == ""
+    write_private(path, "ours")
+    assert read_private(path) == "ours"
+    path.chmod(0o660)
+    assert read_private(path) == ""

@@ -136,6 +136,21 @@ def test_a_deleted_thread_is_gone_and_others_stay(stores: Stores) -> None:
     assert stores.saver.get_tuple(kept) is not None
 
 
+@pytest.mark.parametrize("current", [None, "00000009.ffffff", f"{9:032}.0.5", f"{9:032}.ffffff", 9])
+def test_a_later_version_comes_later_as_a_text(stores: Stores, current: Any) -> None:
+    versions = [str(current)] if isinstance(current, str) else []
+    for _ in range(100):
+        versions.append(stores.saver.get_next_version(versions[-1] if versions else current, None))
+    assert versions == sorted(versions)
+    served = SqliteSaver(sqlite3.connect(":memory:")).get_next_version  # as LangGraph's server counts
+    if current != "00000009.ffffff":
+        assert (
+            versions[-1]
+            < served(versions[-1], None)
+            < stores.saver.get_next_version(served(versions[-1], None), None)
+        )
+
+
 @pytest.mark.parametrize("unknown", ["nobody", "' OR 1=1 --"])
 def test_an_unknown_thread_has_no_checkpoint(stores: Stores, unknown: str) -> None:
     build(stores.saver).invoke({"words": []}, thread())

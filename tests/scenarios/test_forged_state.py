@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,10 +13,12 @@ from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.domain.errors import PlanwrightError, RunError
-from planwright.domain.results import StepResult
+from planwright.domain.results import TERMINAL, StepResult
 from planwright.graph import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.nodes.closing.session_close import CHANGED
 from planwright.settings.settings import load
 
 if TYPE_CHECKING:
@@ -164,3 +167,46 @@ def test_a_state_that_says_it_is_done_at_an_open_gate_is_gone_on_with_by_nobody(
     assert scene.done == []
     agent.cancel(scene.thread)
     assert scene.rows("SELECT status FROM runs") == [{"status": "cancelled"}]
+
+
+@pytest.mark.parametrize("node", ["agentic_loop", "respond", "clarify", "consolidate"])
+def test_a_run_that_is_put_at_its_end_ends_as_failed_and_its_thread_goes_on(scene: Scene, node: str) -> None:
+    agent = scene.agent(
+        scene.plan(scene.step("s1", "work.destroy")), scene.plan(scene.step("s2", "work.read"))
+    )
+    scene.ask(agent)
+    agent.update_state(scene.config, {"approved": True}, as_node=node)
+    assert scene.recover(agent)["status"] == "failed"
+    assert scene.rows("SELECT status, answer FROM runs") == [{"status": "failed", "answer": CHANGED}]
+    assert scene.ask(agent)["status"] in TERMINAL
+    assert "s1" not in scene.done
+
+
+@pytest.mark.parametrize("node", ["direct_step", "lane"])
+def test_a_run_that_is_put_behind_its_steps_can_be_cancelled(scene: Scene, node: str) -> None:
+    agent = scene.agent(
+        scene.plan(scene.step("s1", "work.destroy")), scene.plan(scene.step("s2", "work.read"))
+    )
+    scene.ask(agent)
+    agent.update_state(scene.config, {"approved": True}, as_node=node)
+    with pytest.raises(RunError, match="steps s1 have no result on record"):
+        scene.recover(agent)
+    assert agent.cancel(scene.thread)
+    assert scene.rows("SELECT status FROM runs") == [{"status": "cancelled"}]
+    assert scene.ask(agent)["status"] in TERMINAL
+    assert "s1" not in scene.done
+
+
+def test_nothing_is_decided_where_nothing_comes_after_it(scene: Scene) -> None:
+    agent = scene.agent(
+        scene.plan(scene.step("s1", "work.destroy")), scene.plan(scene.step("s2", "work.read"))
+    )
+    scene.ask(agent)
+    agent.update_state(scene.config, {"approved": True}, as_node="session_close")
+    with pytest.raises(RunError, match="nothing of it comes after this decision"):
+        scene.decide(agent, "approve")
+    assert scene.rows("SELECT status FROM gates") == [{"status": "open"}]
+    ended = agent.loop.call(lambda: cancel(agent.stores, scene.thread, "me", datetime.now(UTC)))
+    assert ended.status == "cancelled"
+    assert scene.ask(agent)["status"] in TERMINAL
+    assert scene.done == ["s2"]

@@ -15,7 +15,8 @@ from langgraph.types import Command, Send
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.serde import AllowListedSerializer
-from planwright.domain.errors import RunError
+from planwright.domain.errors import RunError, SetupError
+from planwright.domain.run_context import RunContext
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -51,6 +52,51 @@ def asked(output: dict[str, Any]) -> dict[str, Any]:
     """Read what a gate asks."""
     value: dict[str, Any] = output["__interrupt__"][0].value
     return value
+
+
+def in_a_context(scene: Scene, schema: Any, *, called: bool = False) -> Any:
+    """Build a graph with a context of its own, whose node is an agent or a function that calls one."""
+    agent = scene.agent(gated(scene), "the answer")
+
+    async def call(state: Mine) -> Any:
+        return {"answer": (await agent.ainvoke({"messages": state["messages"]}))["answer"]}
+
+    graph = StateGraph(Mine, context_schema=schema)
+    graph.add_node("agent", call if called else agent)
+    graph.add_edge(START, "agent")
+    return graph.compile(checkpointer=InMemorySaver(serde=AllowListedSerializer()))
+
+
+@pytest.mark.parametrize("called", [False, True], ids=["a node", "called by a node"])
+@pytest.mark.parametrize(
+    "context",
+    [RunContext(dry_run=True, tenant="acme"), {"dry_run": True, "tenant": "acme"}],
+    ids=["own", "dict"],
+)
+async def test_the_options_of_the_graph_around_are_those_of_the_run(
+    scene: Scene, context: Any, called: bool
+) -> None:
+    graph = in_a_context(scene, dict if isinstance(context, dict) else RunContext, called=called)
+    output = await graph.ainvoke({"messages": [("user", "Do it")]}, scene.config, context=context)
+    if "__interrupt__" in output:  # a rehearsal asks nobody, and does nothing
+        await graph.ainvoke(Command(resume={"type": "approve"}), scene.config, context=context)
+    assert scene.done == []
+    assert scene.rows("SELECT tenant FROM runs") == [{"tenant": "acme"}]
+
+
+@pytest.mark.parametrize("context", [{"dry_run": True, "user": "ada"}, {}, "dry_run"], ids=str)
+async def test_another_context_of_the_graph_around_is_none_of_ours(scene: Scene, context: Any) -> None:
+    graph = in_a_context(scene, dict)
+    await graph.ainvoke({"messages": [("user", "Do it")]}, scene.config, context=context)
+    await graph.ainvoke(Command(resume={"type": "approve"}), scene.config, context=context)
+    assert scene.done == ["s1"]
+
+
+async def test_a_wrong_option_of_the_graph_around_is_refused(scene: Scene) -> None:
+    with pytest.raises(SetupError, match="the run context is wrong"):
+        await in_a_context(scene, dict).ainvoke(
+            {"messages": [("user", "Do it")]}, scene.config, context={"dry_run": "perhaps"}
+        )
 
 
 def gated(scene: Scene) -> str:

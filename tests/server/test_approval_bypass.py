@@ -35,6 +35,20 @@ def go_on(**options: Any) -> Attempt:
     return lambda client, thread, asked: run(client, thread, command={"resume": APPROVE}, **options)
 
 
+def from_around(client: SyncLangGraphClient, thread: str) -> dict[str, Any]:
+    """Write what LangGraph hands an agent that is a node, with an approval of all that waits on a thread."""
+    asked: Any = client.threads.get_state(thread)["interrupts"]
+    answers = {each["id"]: {"type": "approve", "decided_by": "boss"} for each in asked}
+    return {"__pregel_task_id": "x", "__pregel_resuming": True, "__pregel_resume_map": answers}
+
+
+def through_an_assistant(client: SyncLangGraphClient, thread: str) -> Any:
+    """Go on through an assistant whose own config plays the graph around."""
+    configurable: Any = from_around(client, thread)
+    own = client.assistants.create(GRAPH, config={"configurable": configurable})
+    return client.runs.wait(thread, own["assistant_id"], input=None, raise_error=False)
+
+
 REFUSED: dict[str, Attempt] = {
     "a wrong gate": resume(lambda asked: {**APPROVE, "gate_id": WRONG}),
     "a wrong interrupt": resume(lambda asked: {"0" * 32: APPROVE}),
@@ -56,6 +70,14 @@ REFUSED: dict[str, Attempt] = {
     "another tenant": go_on(context={"tenant": "other"}),
     "a rehearsal": go_on(context={"dry_run": True}),
     "a lane": go_on(config={"configurable": {"checkpoint_ns": "lane:1"}}),
+    "a node of a graph around": go_on(checkpoint={"__pregel_task_id": "x"}),
+    "an answer from a graph around": lambda client, thread, asked: run(
+        client, thread, input=None, config={"configurable": from_around(client, thread)}
+    ),
+    "a second run from a graph around": lambda client, thread, asked: run(
+        client, thread, input=Errand().input, checkpoint={"__pregel_task_id": "x"}
+    ),
+    "an assistant that is a graph around": lambda client, thread, asked: through_an_assistant(client, thread),
 }
 
 

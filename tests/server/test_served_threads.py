@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,6 +11,7 @@ from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import ConflictError, NotFoundError, UnprocessableEntityError
 
+from planwright.graph.building import open_agent
 from tests.cli.desk import wait_until
 from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, trace
@@ -178,21 +180,62 @@ def test_the_store_keeps_items_of_a_tenant_for_itself(client: SyncLangGraphClien
         assert ada.store.list_namespaces()["namespaces"] == []
 
 
-def test_a_cron_is_set_listed_and_removed(client: SyncLangGraphClient, server: Server) -> None:
+@pytest.mark.parametrize("more", [{"schedule": "0 4 * * *"}, {}], ids=["with a schedule", "without"])
+def test_a_cron_is_refused_for_nobody_asks_when_it_runs(
+    client: SyncLangGraphClient, more: dict[str, str]
+) -> None:
     thread = client.threads.create()["thread_id"]
-    cron: Any = client.crons.create_for_thread(thread, GRAPH, schedule="0 4 * * *", input=NEXT)
-    assert [found["cron_id"] for found in client.crons.search(thread_id=thread)] == [cron["cron_id"]]
-    with get_sync_client(url=server.url, api_key=server.ada) as ada:
-        assert ada.crons.search(thread_id=thread) == []
-        with pytest.raises(NotFoundError):
-            ada.crons.delete(cron["cron_id"])
-    client.crons.delete(cron["cron_id"])
-    assert client.crons.search(thread_id=thread) == []
-
-
-def test_a_cron_without_a_schedule_is_refused_and_the_server_goes_on(client: SyncLangGraphClient) -> None:
-    cron = {"assistant_id": GRAPH, "input": NEXT}
-    with pytest.raises(UnprocessableEntityError) as refused:
-        client.http.post("/runs/crons", json=cron)
-    assert refused.value.response.json()["detail"] == "a cron needs a schedule"
+    for path in ("/runs/crons", f"/threads/{thread}/runs/crons"):
+        with pytest.raises(UnprocessableEntityError) as refused:
+            client.http.post(path, json={"assistant_id": GRAPH, "input": NEXT, **more})
+        assert "this server runs no crons" in refused.value.response.json()["detail"]
     assert client.crons.count() == 0
+    assert client.crons.search() == []
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["queued", "paused"])
+def test_a_new_message_does_not_end_a_run_that_waits_for_its_turn(
+    client: SyncLangGraphClient, server: Server, paused: bool
+) -> None:
+    errand, thread, agent = Errand(), str(uuid.uuid4()), open_agent(server.desk.folder)
+    try:
+        agent.enqueue(errand.request, thread_id=thread)
+        if paused:
+            agent.pause(thread)
+        assert client.threads.get(thread)["thread_id"] == thread
+        refused: Any = client.runs.wait(thread, GRAPH, input=NEXT, raise_error=False)
+        assert "has not ended" in refused["__error__"]["message"]
+        assert trace(server.desk, thread).status == ("paused" if paused else "queued")
+    finally:
+        agent.close()
+    assert server.desk.run("cancel", thread).code == 0
+    assert check_usable(client, thread)
+
+
+def test_metadata_are_bounded(client: SyncLangGraphClient) -> None:
+    thread, huge = client.threads.create()["thread_id"], {"a": "x" * 64_000}
+    for path, body in (
+        ("/threads", {"metadata": huge}),
+        (f"/threads/{thread}/runs/wait", {"assistant_id": GRAPH, "input": NEXT, "metadata": huge}),
+        ("/runs/wait", {"assistant_id": GRAPH, "input": NEXT, "config": {"metadata": huge}}),
+        ("/assistants", {"graph_id": GRAPH, "metadata": huge}),
+    ):
+        with pytest.raises(UnprocessableEntityError) as refused:
+            client.http.post(path, json=body)
+        assert "metadata may be 64,000 bytes" in refused.value.response.json()["detail"]
+    with pytest.raises(UnprocessableEntityError):
+        client.threads.update(thread, metadata=huge)
+    assert len(check_usable(client, thread)) == 2
+
+
+def test_a_thread_that_ended_elsewhere_takes_its_next_message_here(
+    client: SyncLangGraphClient, server: Server
+) -> None:
+    thread, agent = str(uuid.uuid4()), open_agent(server.desk.folder)
+    config: Any = {"configurable": {"thread_id": thread}}
+    try:
+        for turns in (4, 8):  # and back
+            assert agent.invoke(NEXT, config)["status"] == "completed"
+            assert len(check_usable(client, thread)) == turns
+    finally:
+        agent.close()

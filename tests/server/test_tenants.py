@@ -8,6 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 from langgraph_sdk.errors import NotFoundError, PermissionDeniedError
@@ -117,6 +119,69 @@ def test_the_token_of_a_start_is_its_owners_alone(server: Server) -> None:
     path = server.desk.folder / ".planwright" / "server.token"
     assert path.stat().st_mode & 0o077 == 0
     assert (server.desk.folder / ".langgraph_api").stat().st_mode & 0o077 == 0
+
+
+def test_a_run_of_another_thread_is_not_deleted(
+    client: SyncLangGraphClient, ada: SyncLangGraphClient, server: Server
+) -> None:
+    errand = Errand()
+    thread, _ = begin(ada, errand.input)
+    (foreign,) = ada.runs.list(thread)
+    own, _ = begin(client, Errand().input)
+    for at in (own, client.threads.create()["thread_id"], str(uuid.uuid4())):
+        with pytest.raises(NotFoundError):
+            client.runs.delete(at, foreign["run_id"])
+    assert answer(ada, thread, APPROVE)["status"] == "completed"
+    assert errand.is_done(server.desk)
+    (mine,) = client.runs.list(own)
+    client.runs.delete(own, mine["run_id"])
+    assert client.runs.list(own) == []
+
+
+CLAIMS: dict[str, Callable[[SyncLangGraphClient, str], Any]] = {
+    "claim": lambda client, thread: client.threads.create(thread_id=thread),
+    "do nothing": lambda client, thread: client.threads.create(thread_id=thread, if_exists="do_nothing"),
+    "state": lambda client, thread: client.threads.get_state(thread),
+    "delete": lambda client, thread: client.threads.delete(thread),
+    "begin": lambda client, thread: client.runs.wait(
+        thread, GRAPH, input=Errand().input, if_not_exists="create"
+    ),
+}
+
+
+def nothing(state: MessagesState) -> MessagesState:
+    """Be the node before an agent."""
+    return {"messages": []}
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["its agent waits", "its agent has not begun"])
+def test_a_thread_of_a_graph_of_ones_own_is_nobody_elses(
+    client: SyncLangGraphClient, ada: SyncLangGraphClient, server: Server, begun: bool
+) -> None:
+    thread, agent = str(uuid.uuid4()), open_agent(server.desk.folder)
+    graph = StateGraph(MessagesState, context_schema=RunContext)
+    graph.add_node("before", nothing)
+    graph.add_node("agent", agent)
+    graph.add_edge(START, "before")
+    graph.add_edge("before", "agent")
+    compiled: Any = graph.compile(
+        checkpointer=agent.stores.saver, interrupt_before=None if begun else ["agent"]
+    )
+    errand, config = Errand(), {"configurable": {"thread_id": thread}}
+    try:
+        compiled.invoke(errand.input, config, context=RunContext(tenant="acme"), durability="sync")
+        for name, claim in CLAIMS.items():
+            for connected in (client,) if begun else (client, ada):
+                with pytest.raises((NotFoundError, httpx.HTTPStatusError)) as refused:
+                    claim(connected, thread)
+                assert refused.value.response.status_code == 404, name
+        if begun:
+            ada.threads.create(thread_id=thread)
+            resume: Command[str] = Command(resume=APPROVE)
+            compiled.invoke(resume, config, context=RunContext(tenant="acme"), durability="sync")
+    finally:
+        agent.close()
+    assert errand.is_done(server.desk) is begun
 
 
 def _begun_in_python(server: Server, errand: Errand) -> str:

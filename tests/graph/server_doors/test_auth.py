@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planwright.graph.server_doors.auth import caller_in, rights_for
+from planwright.graph.server_doors.auth import caller_in, in_store, rights_for
 from planwright.security.credentials import Caller
 
 ANSWER, UPDATE = {"resume": {"type": "approve"}}, {"goto": "__end__"}
@@ -32,6 +32,14 @@ ANSWER, UPDATE = {"resume": {"type": "approve"}}, {"goto": "__end__"}
 )
 def test_an_action_takes_a_right(action: str, sent: dict[str, Any], rights: tuple[str, ...]) -> None:
     assert rights_for(action, sent) == rights
+
+
+def test_a_tenant_with_a_dot_has_a_label_of_its_own_in_the_store() -> None:
+    labels = {tenant: in_store(tenant, ["notes"])[0] for tenant in ("a.b", "a%2Eb", "ab", "a")}
+    assert len(set(labels.values())) == len(labels)
+    assert not any("." in label for label in labels.values())
+    assert in_store("a.b", in_store("a.b", ["notes"])) == in_store("a.b", ["notes"]) == ("a%2Eb", "notes")
+    assert in_store("a", None) == ("a",)
 
 
 def test_who_asks_comes_with_tenant_and_rights() -> None:

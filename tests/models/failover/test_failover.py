@@ -371,3 +371,12 @@ async def test_a_spent_budget_is_no_failure_of_an_endpoint() -> None:
         with pytest.raises(ProviderBudgetExceeded):
             await stage.ask()
     assert await stage.ask() == "hello"
+
+
+async def test_the_embedded_planner_is_never_left_alone() -> None:
+    embedded = ModelRoute(provider="embedded", model="m", embedded=True)
+    stage = Stage(script(*[DOWN] * 40, "well"))
+    for _ in range(10):
+        with pytest.raises(ModelUnavailable):
+            await stage.ask(embedded)
+    assert await stage.ask(embedded) == "well"

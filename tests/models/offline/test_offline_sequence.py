@@ -57,3 +57,9 @@ def test_a_file_is_read_again_only_after_a_change(capabilities: list[dict[str, A
 @pytest.mark.parametrize("quote", ['"a, then b"', '"then read a.txt"'])
 def test_a_then_in_quotes_is_no_order(quote: str) -> None:
     assert [part.then for part in split(f"write {quote} to a.txt and read b.txt")] == [False, False]
+
+
+def test_a_nul_in_a_request_is_a_space(capabilities: list[dict[str, Any]]) -> None:
+    plain, odd = f"{WRITE} and read a.txt", f"{WRITE} and\x00 read\x00a.txt"
+    assert [clause.text for clause in split(odd)] == [clause.text for clause in split(plain)]
+    assert compose("a \x00 b", capabilities) == compose("a b", capabilities)

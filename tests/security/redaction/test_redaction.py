@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 import unicodedata
 from typing import Literal
 
@@ -164,3 +165,13 @@ def test_an_exception_whose_words_cannot_be_changed_is_replaced() -> None:
     ):
         raise Stubborn
     assert caught.value.__cause__ is None
+
+
+def test_a_text_full_of_beginnings_is_read_in_little_memory() -> None:
+    redactor, text = Redactor({"LONG": "x" * 30, "OTHER": PLAIN}), "x" * 40_000
+    tracemalloc.start()
+    try:
+        assert redactor.text(f"{text} {PLAIN} {text}") == "[REDACTED LONG] [REDACTED OTHER] [REDACTED LONG]"
+        assert tracemalloc.get_traced_memory()[1] < 16_000_000
+    finally:
+        tracemalloc.stop()
