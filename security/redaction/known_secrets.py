@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, SecretStr
@@ -104,13 +103,15 @@ def _of_mcp(path: Path) -> Iterator[tuple[str, str]]:
             yield from _in_address(value, f"mcp.{key}")
 
 
-def _entries(table: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _entries(table: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
     """List what a server is started or reached with: the kind, the name and the text of each entry."""
     for kind in ("headers", "env"):
-        for key, value in dict(table.get(kind) or {}).items():
+        pairs = table.get(kind) or {}
+        for key, value in pairs.items() if isinstance(pairs, dict) else ():
             yield kind, str(key), str(value)
     yield "url", "url", str(table.get("url") or "")
-    args = [str(arg) for arg in table.get("args") or ()]
+    listed = table.get("args") or ()
+    args = [str(arg) for arg in listed] if isinstance(listed, list) else []
     for before, arg in zip(["", *args], args, strict=False):
         name, _, value = arg.partition("=") if arg.startswith("-") else (before, "", arg)
         yield "args", name.lstrip("-") if name.startswith("-") else "", value
