@@ -110,8 +110,8 @@ def _entries(table: Mapping[str, object]) -> Iterator[tuple[str, str, str]]:
         for key, value in pairs.items() if isinstance(pairs, dict) else ():
             yield kind, str(key), str(value)
     yield "url", "url", str(table.get("url") or "")
-    listed = table.get("args") or ()
-    args = [str(arg) for arg in listed] if isinstance(listed, list) else []
+    command_line = table.get("args")
+    args = [str(arg) for arg in command_line] if isinstance(command_line, list) else []
     for before, arg in zip(["", *args], args, strict=False):
         name, _, value = arg.partition("=") if arg.startswith("-") else (before, "", arg)
         yield "args", name.lstrip("-") if name.startswith("-") else "", value
