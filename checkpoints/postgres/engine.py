@@ -135,7 +135,7 @@ class PostgresEngine:
     def _connect(self, more: str) -> Connected:
         timeout_ms = max(1, int(self._busy_timeout_s * 1000))
         options = (
-            f"-c search_path={self.address.schema} -c lock_timeout={timeout_ms}"
+            f'-c search_path="{self.address.schema}" -c lock_timeout={timeout_ms}'
             f" -c idle_in_transaction_session_timeout={max(timeout_ms, 10_000)}"
             " -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
             f" -c client_min_messages=warning {more}"
@@ -166,7 +166,7 @@ class PostgresEngine:
         if _version(connection) == wanted:
             return
         run(
-            f"{self._writing}; CREATE SCHEMA IF NOT EXISTS {schema};"
+            f'{self._writing}; CREATE SCHEMA IF NOT EXISTS "{schema}";'
             " CREATE TABLE IF NOT EXISTS store_version (migrations bigint NOT NULL, functions text NOT NULL)"
         )
         try:
