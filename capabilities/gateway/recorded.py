@@ -31,10 +31,10 @@ async def recorded(
     Raises what the call ended with, EffectInDoubt where nobody knows, LeaseLost where its run was lost.
     """
     late_calls = stores.late_calls
-    known = await stores.ledger.intend(call, now(), limits)
-    if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
-        return answer[0]
     with late_calls.awaited(call, now):
+        known = await stores.ledger.intend(call, now(), limits)
+        if not known.fresh and (answer := from_record(call, late_calls.marked(call, known))) is not None:
+            return answer[0]
         try:
             result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
         except EffectInDoubt as error:

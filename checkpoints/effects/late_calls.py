@@ -19,11 +19,12 @@ from planwright.checkpoints.audit.sealed_rows import EFFECTS
 from planwright.checkpoints.audit.sealing import latest_seal, seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
-from planwright.domain.errors import LeaseLost
+from planwright.domain.errors import LeaseLost, StoreFailed
 
 _IN_DOUBT = """SELECT 1 FROM steps WHERE run_id = ? AND uid = ?
     AND json_extract(result, '$.code') = 'in_doubt'"""
 ENDED = "nobody waited for its answer any more, and it has ended since"
+UNRECORDED = "the store failed when it was to be recorded, and it has ended since"
 
 
 class LateCalls:
@@ -33,23 +34,25 @@ class LateCalls:
         self._database = database
         self._let_go = let_go
         self._running: set[str] = set()
-        self._awaited: set[str] = set()
+        self._awaited: dict[object, str] = {}  # keys: of a run that was lost and is here again, one twice
 
     @contextmanager
     def awaited(self, call: EffectCall, now: Callable[[], datetime]) -> Iterator[None]:
-        """Own a call until it has ended, also where the store is closed meanwhile.
+        """Own a call, from before its intent until it has ended, also where the store is closed meanwhile.
 
-        Where its run was lost to another process meanwhile, it is in doubt then, unless it is left running.
+        Where its run was lost to another process meanwhile, or the store failed, nobody here goes on with it:
+        it is in doubt then, or can be looked up, unless it is left running.
         """
-        self._awaited.add(call.key)
+        me = object()
+        self._awaited[me] = call.key
         try:
             yield
-        except LeaseLost:
-            if not self.has(call):
-                self._ended(call, now)
+        except (LeaseLost, StoreFailed) as error:
+            if not self.has(call) and list(self._awaited.values()).count(call.key) == 1:
+                self._ended(call, now, UNRECORDED if isinstance(error, StoreFailed) else ENDED)
             raise
         finally:
-            self._awaited.discard(call.key)
+            del self._awaited[me]
             if not self._database.is_open and not self.are_running:
                 self._let_go()
 
@@ -71,15 +74,15 @@ class LateCalls:
         """Whether a call has not ended: then this process owns its effect, also once the store is closed."""
         return bool(self._running or self._awaited)
 
-    def _ended(self, call: EffectCall, now: Callable[[], datetime]) -> None:
+    def _ended(self, call: EffectCall, now: Callable[[], datetime], why: str = ENDED) -> None:
         self._running.discard(call.key)
-        if self._database.is_open:
-            self._database.submit("late_end", lambda c: _let_go_of(c, call, now()))
+        if self._database.is_open:  # it rides: a commit that fails is tried again
+            self._database.submit("late_end", lambda c: _let_go_of(c, call, now(), why), rides=True)
         elif not self.are_running:
             self._let_go()
 
 
-def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime) -> None:
+def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime, why: str) -> None:
     """Mark an effect that nobody has decided over meanwhile; no lease is needed for what was sent here.
 
     What can be looked up, or sent again, belongs to nobody from now on, and whoever goes on with the run does
@@ -94,7 +97,7 @@ def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime) -
     marked = connection.execute(
         "UPDATE effects SET status='in_doubt', error=?, ended_at=?"
         " WHERE key=? AND status='intent' AND owner=?",
-        (ENDED, at.isoformat(), *at_work),
+        (why, at.isoformat(), *at_work),
     )
     if marked.rowcount:
         append_row(connection, "effect", EFFECTS, call.key, at)
