@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Container
 from contextlib import suppress
@@ -39,7 +40,9 @@ class Watchdog:
                 with suppress(RunError):  # it has ended in this moment
                     await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
         for run in await self._stores.queue.runnable(self._clock()):
-            if run.run_id not in mine and self._stores.leases.is_silent(run):
+            if run.run_id in mine or not run.lease_until:
+                continue
+            if await asyncio.to_thread(self._stores.leases.is_silent, run):  # it may ask a server
                 await self._free(run)
 
     async def goes_on(self, run: Run) -> bool:
@@ -61,7 +64,7 @@ class Watchdog:
     async def _end(self, run: Run, by: str, ends_as: RunStatus) -> None:
         """Ask for the end of a run; one that nobody works on ends here, if no effect of it is under way."""
         try:
-            if self._stores.leases.is_leased(run):
+            if await asyncio.to_thread(self._stores.leases.is_leased, run):
                 await self._stores.runs.cancel(run.run_id, by, self._clock(), ends_as)
             else:
                 await cancel(self._stores, run.run_id, by, self._clock(), ends_as)

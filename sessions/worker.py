@@ -120,7 +120,9 @@ class Worker:
         room, chosen = self._settings.max_concurrent - len(self._tasks), list[Run]()
         while self._ahead and len(chosen) < room:
             run = self._ahead.popleft()
-            if run.run_id in self._tasks or self._stores.leases.is_leased(run) or self._rests(run):
+            if run.run_id in self._tasks or self._rests(run):
+                continue
+            if await asyncio.to_thread(self._stores.leases.is_leased, run):  # it may ask a server
                 continue
             if await self._stores.runs.read(run.run_id) != run:
                 continue

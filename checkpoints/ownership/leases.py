@@ -125,7 +125,7 @@ class Leases:
 
     def is_silent(self, run: Run) -> bool:
         """Say whether a run is held by a process that lives, and has not reported as it promised."""
-        return self.is_leased(run) and run.lease_until < self._monotonic()
+        return bool(run.lease_until) and run.lease_until < self._monotonic() and self.is_leased(run)
 
     async def wait_until_free(self, look: Callable[[], Awaitable[Run | None]]) -> tuple[Run | None, bool]:
         """Wait a while for whoever works on a run; return it as it is then, and whether nobody does."""

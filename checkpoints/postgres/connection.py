@@ -8,11 +8,14 @@ statement begins on a new one.
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
+import time
 from collections.abc import Callable, Iterable
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 import psycopg
+from psycopg.abc import PQGen
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from planwright.checkpoints.postgres.errors import ServerError, as_sqlite
@@ -21,8 +24,7 @@ from planwright.checkpoints.postgres.translation import Parameters, Statement, t
 from planwright.security.redaction.connection import redacted_parameters
 from planwright.security.redaction.redactor import Redactor
 
-Connected = psycopg.Connection[Row]
-Connect = Callable[[], Connected]
+T = TypeVar("T")
 LifeOf = Callable[[str], Literal["alive", "dead", "unknown"]]
 """Says whether the owner that a row names still lives."""
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is raised here, too
@@ -48,6 +50,37 @@ class StoreCursor(psycopg.RawCursor[Row]):
         """Where the number of a row is in what the server sends, if it is left out."""
         names = [column.name for column in super().description or ()] if self.hides_row_number else []
         return names.index(ROW_NUMBER) if ROW_NUMBER in names else None
+
+
+class Connected(psycopg.Connection[Row]):
+    """A session that does not wait for ever for a server, or a way to it, that takes all and answers nothing.
+
+    The keepalives of TCP do not see that: what stands between the two may answer them.
+    """
+
+    silence_s = math.inf
+    """Seconds without a byte of the server after which the session is taken for lost."""
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        """Wait for an answer. Raises OperationalError, as for a lost session, where nothing comes."""
+        return super().wait(self._heard(gen), interval)  # psycopg 3.2 takes no timeout
+
+    def _heard(self, gen: PQGen[T]) -> PQGen[T]:
+        try:
+            wanted, since = next(gen), time.monotonic()
+            while True:
+                ready = yield wanted
+                if ready:
+                    since = time.monotonic()
+                elif time.monotonic() - since > self.silence_s:
+                    self.close()
+                    raise psycopg.OperationalError(f"no answer within {self.silence_s:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return cast(T, end.value)
+
+
+Connect = Callable[[], Connected]
 
 
 class PostgresConnection:

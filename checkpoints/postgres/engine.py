@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sqlite3
 from typing import cast
 
@@ -23,6 +24,8 @@ from planwright.security.redaction.redactor import Redactor
 
 _LOG = logging.getLogger("planwright.checkpoints")
 CONNECT_S = 10
+ANSWER_S = 15
+"""Seconds that a server may be silent for, beyond those that a statement may wait for a lock."""
 STARTING = ("starting up", "in recovery mode", "not yet accepting", "is shutting down")
 WRITING = "BEGIN ISOLATION LEVEL READ COMMITTED"
 """Each statement sees what was committed before it: at any other level, which a database or a role may have
@@ -84,6 +87,7 @@ class PostgresEngine:
             session = self.connect("-c default_transaction_read_only=on")
         except psycopg.Error as error:
             raise errors.not_opened(self.label, error) from None
+        session.silence_s = math.inf  # a person who waits too long for a query can end it
         try:
             version = _version(session)
             self._refuse_newer(version)
@@ -130,6 +134,7 @@ class PostgresEngine:
                 session = self._connect(more)
         session.adapters.register_loader("numeric", _Numbers)
         session.adapters.register_loader("bool", _Truths)
+        session.silence_s = self._busy_timeout_s + ANSWER_S
         return session
 
     def _connect(self, more: str) -> Connected:
@@ -140,7 +145,7 @@ class PostgresEngine:
             " -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
             f" -c client_min_messages=warning {more}"
         )
-        return psycopg.connect(
+        return Connected.connect(
             self.address.conninfo,
             autocommit=True,
             cursor_factory=StoreCursor,
@@ -165,6 +170,7 @@ class PostgresEngine:
         schema, run = self.address.schema, connection.execute
         if _version(connection) == wanted:
             return
+        silence_s, connection.silence_s = connection.silence_s, math.inf  # large tables take long
         run(
             f'{self._writing}; CREATE SCHEMA IF NOT EXISTS "{schema}";'
             " CREATE TABLE IF NOT EXISTS store_version (migrations bigint NOT NULL, functions text NOT NULL)"
@@ -182,6 +188,7 @@ class PostgresEngine:
             if not connection.closed:
                 run("ROLLBACK")
             raise
+        connection.silence_s = silence_s
         if 0 < done < len(self._migrations):
             _LOG.info("%s migrated from version %d to %d", self.label, done, len(self._migrations))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,6 +64,23 @@ async def test_a_worker_that_comes_before_its_store_begins_when_that_is_there(
         return await run(name, job, **options)
 
     monkeypatch.setattr(agent.stores.database, "run", run_late)
+    async with at_work(agent):
+        assert await until(scene, "completed") == ["completed"]
+
+
+async def test_a_server_that_is_slow_to_say_who_lives_does_not_hold_up_the_loop_of_a_worker(
+    scene: Scene, at_work: AtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a signal that is to end it would not be heard."""
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **QUICK)
+    await agent.aenqueue("Read", thread_id=scene.thread)
+    is_leased, heard, loop = agent.stores.leases.is_leased, threading.Event(), asyncio.get_running_loop()
+
+    def slow(run: Run) -> bool:
+        loop.call_soon_threadsafe(heard.set)
+        return is_leased(run) if heard.wait(PATIENCE_S) else True
+
+    monkeypatch.setattr(agent.stores.leases, "is_leased", slow)
     async with at_work(agent):
         assert await until(scene, "completed") == ["completed"]
 

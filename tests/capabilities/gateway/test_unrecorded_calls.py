@@ -1,4 +1,4 @@
-"""A store that fails while a call is recorded: a process that lives does not count as one that still sends."""
+"""A store that fails while a call is recorded: a process that lives is not one that may still send."""
 
 from __future__ import annotations
 
