@@ -18,7 +18,7 @@ import psycopg
 from psycopg.abc import PQGen
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
-from planwright.checkpoints.postgres.errors import ServerError, as_sqlite
+from planwright.checkpoints.postgres.errors import READ_ONLY, ServerError, as_sqlite
 from planwright.checkpoints.postgres.rows import ROW_NUMBER, Row
 from planwright.checkpoints.postgres.translation import Parameters, Statement, translated
 from planwright.security.redaction.connection import redacted_parameters
@@ -134,7 +134,7 @@ class PostgresConnection:
         try:
             cursor.executemany(statement.text, rows)
         except psycopg.Error as error:
-            raise as_sqlite(error) from error
+            raise self._failed(error) from error
         return cursor  # type: ignore[return-value]
 
     def close(self) -> None:
@@ -189,8 +189,17 @@ class PostgresConnection:
         try:
             cursor.execute(statement.text, values or None)
         except psycopg.Error as error:
-            raise as_sqlite(error) from error
+            raise self._failed(error) from error
         return cursor  # type: ignore[return-value]
+
+    def _failed(self, error: psycopg.Error) -> sqlite3.Error:
+        """Give the error of a statement its class; a session that may only read is not used again.
+
+        It was opened while its database was read-only, and would stay so.
+        """
+        if error.sqlstate == READ_ONLY:
+            self._inner.close()
+        return as_sqlite(error)
 
     def _cursor(self, statement: Statement) -> StoreCursor:
         try:

@@ -9,6 +9,9 @@ from psycopg import errors
 
 from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
 
+READ_ONLY = "25006"
+"""Code of the error of a write in a session that may only read."""
+
 
 class ServerError(sqlite3.OperationalError):
     """The server, or the way to it, failed: nothing of the transaction may count on being there."""
@@ -37,6 +40,10 @@ def failure(store: str, error: Exception) -> StoreFailed:
     if state == "53300":
         cause = f"the server of {store} takes no more connections: {text}"
         return StoreFailed(cause, "raise its max_connections, or end others")
+    if state == READ_ONLY:
+        cause = f"{store} is read-only: {text}"
+        next_step = "make its database writable (default_transaction_read_only), or name the primary server"
+        return StoreFailed(cause, next_step)
     if state[:2] in ("", "08", "25", "57"):
         cause = f"the connection to {store} was lost: {text}"
         return StoreFailed(cause, "see whether the server runs: planwright doctor")

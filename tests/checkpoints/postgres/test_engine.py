@@ -231,6 +231,23 @@ def test_a_read_sees_one_moment_and_changes_nothing(opened: Open) -> None:
         database.look(add("c"), behind=())
 
 
+def test_a_session_that_was_opened_while_its_database_was_read_only_does_not_stay_so(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    engine = server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine
+    engine.open().close()
+    with own_server.connect() as connection:
+        connection.execute("ALTER DATABASE planwright SET default_transaction_read_only = on")
+        database = Database(tmp_path / "x", MIGRATIONS, engine=engine)
+        for job in (add("a"), lambda c: c.executemany(ADD, [("run_1", "b"), ("run_1", "c")])):
+            with pytest.raises(StoreFailed, match=r"postgresql://.* is read-only"):
+                database.call("add", job)
+        connection.execute("ALTER DATABASE planwright RESET default_transaction_read_only")
+    database.call("add", add("d"))
+    assert database.look(count) == 1
+    database.close()
+
+
 def test_no_secret_is_written(opened: Open) -> None:
     database = opened(redactor=Redactor({"KEY": SECRET}))
     database.call("add", add(f"with {SECRET} in it"))
