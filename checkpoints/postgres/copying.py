@@ -18,22 +18,27 @@ from planwright.domain.errors import SetupError
 
 AT_ONCE = 500
 """Rows that are read and written together."""
+OWN_ROWS = "sealed_from"
+"""Table in which a store that nobody has used has a row, by its migrations."""
 FILE, FOLDER = "planwright.db", "blobs"
 
 
 def copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> dict[str, int]:
-    """Copy every table into a store that holds no runs; both transactions are the caller's.
+    """Copy every table into a store that nobody has used; both transactions are the caller's.
 
     Rows keep their numbers. Returns how many rows of each table there are in both. Raises SetupError where
     the target is in use, or holds another number of rows afterwards.
     """
-    if target.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None:
-        raise SetupError("there are runs in it already", "name a database or a schema that nobody has used")
+    for table in TABLES:
+        if table != OWN_ROWS and target.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:
+            cause = f"there are rows of {table} in it already"
+            raise SetupError(cause, "name a database or a schema that nobody has used")
     counts: dict[str, int] = {}
     for table, layout in TABLES.items():
         names = layout.columns if layout.key == ("n",) else ("rowid", *layout.columns)
         columns, marks = ", ".join(names), ", ".join("?" * len(names))
-        target.execute(f"DELETE FROM {table}")  # what its own migrations have put there
+        if table == OWN_ROWS:
+            target.execute(f"DELETE FROM {table}")
         rows = source.execute(f"SELECT {columns} FROM {table} ORDER BY rowid")
         while some := rows.fetchmany(AT_ONCE):
             target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", list(map(tuple, some)))

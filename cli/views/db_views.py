@@ -24,7 +24,6 @@ from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, no_runs, refuse_on_server, store_files
 from planwright.domain.clock import utc_now
-from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings, load
 
 HEALTHY = "nothing is wrong with the store"
@@ -135,7 +134,8 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
     if not has_files(settings.store_folder):
         raise no_store(settings.store_folder)
     refuse_while_used(settings.store_folder, even_open=True)
-    engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, redactor_of(settings)).engine
+    # no redactor: a row that is another one there is none that the audit chain, or a decision, was made over
+    engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, None).engine
     from planwright.checkpoints.postgres.copying import copy_to_server  # it loads psycopg
 
     rows, blobs = copy_to_server(settings.store_folder, engine)

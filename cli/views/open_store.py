@@ -72,7 +72,8 @@ def has_store(settings: Settings) -> bool:
     """Say whether a workspace has any records yet. Raises SetupError where they are gone."""
     if settings.store_url:
         with closing(read_server(settings)) as connection:
-            return StoreReader(connection).has("runs")
+            row = connection.execute("SELECT to_regclass('store_version') IS NOT NULL").fetchone()
+            return bool(row[0])
     path, folder = _path(settings), settings.store_folder
     if path.is_file():
         return True
