@@ -123,7 +123,10 @@ class PostgresEngine:
         return errors.failure(self.label, error)
 
     def connect(self, more: str = "") -> Connected:
-        """Open a session, as soon as a server that is being started takes one. Raises psycopg.Error."""
+        """Open a session, as soon as a server that is being started takes one.
+
+        Raises psycopg.Error, SetupError for a database that cannot hold every text.
+        """
         for attempt in Retrying(
             retry=retry_if_exception(lambda error: any(text in str(error) for text in STARTING)),
             stop=stop_after_delay(self._busy_timeout_s),
@@ -132,6 +135,7 @@ class PostgresEngine:
         ):
             with attempt:
                 session = self._connect(more)
+        self._refuse_encoding(session)
         session.adapters.register_loader("numeric", _Numbers)
         session.adapters.register_loader("bool", _Truths)
         session.silence_s = self._busy_timeout_s + ANSWER_S
@@ -191,6 +195,14 @@ class PostgresEngine:
         connection.silence_s = silence_s
         if 0 < done < len(self._migrations):
             _LOG.info("%s migrated from version %d to %d", self.label, done, len(self._migrations))
+
+    def _refuse_encoding(self, session: Connected) -> None:
+        """Refuse a database that cannot hold every text: a run would fail half-way. Raises SetupError."""
+        encoding = session.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            session.close()
+            cause = f"{self.label} holds texts as {encoding}, which lacks letters that a run may write"
+            raise SetupError(cause, "make another database: createdb -E UTF8 -T template0 NAME")
 
     def _refuse_newer(self, version: tuple[int, str] | None) -> None:
         if version and version[0] > len(self._migrations):

@@ -349,6 +349,19 @@ def test_a_store_is_copied_without_all_its_large_contents_in_memory(
     assert int(copied.stdout) < 40_000
 
 
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_cannot_hold_every_text_is_refused(own_server: PostgresServer, encoding: str) -> None:
+    with own_server.connect() as connection:
+        connection.execute(
+            f"CREATE DATABASE other ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        )
+    engine = server_of(own_server.url(database="other"), MIGRATIONS, PATIENCE_S, None).engine
+    for open_it in (engine.open, engine.open_checked, engine.open_to_read):
+        with pytest.raises(SetupError, match=f"holds texts as {encoding}") as refused:
+            open_it()
+        assert "createdb -E UTF8" in refused.value.next_step
+
+
 def test_a_password_is_in_no_message(server: PostgresServer) -> None:
     url = f"postgresql://postgres:not-{PASSWORD}@127.0.0.1:{server.port}/planwright"
     with pytest.raises(SetupError, match="refuses the login") as refused:
