@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -58,22 +58,26 @@ def number_on(target: sqlite3.Connection) -> None:
         )
 
 
-def copy_to_server(folder: Path, engine: Engine) -> tuple[dict[str, int], int]:
+def copy_to_server(
+    folder: Path, engine: Engine, check_unused: Callable[[], None]
+) -> tuple[dict[str, int], int]:
     """Copy the store of a folder into a server, all or nothing; return the rows of each table, and the blobs.
 
-    Raises SetupError as `copy_tables` does.
+    Nobody can write in the files meanwhile. Whoever waits to do so would write there what is not copied, so
+    it is all undone where `check_unused` raises, before the end. Raises SetupError as `copy_tables` does.
     """
-    source = SqliteEngine(folder / FILE, MIGRATIONS, 30, None).open()
-    with closing(source), closing(engine.open()) as target:
-        source.execute("BEGIN")
-        engine.begin(target, synced=True)
+    with closing(engine.open()) as target:
         try:
-            counts = copy_tables(source, target)
-            number_on(target)
-            files = sorted((folder / FOLDER).glob("??/*"))  # a blob is there before the row that names it
-            add = "INSERT OR IGNORE INTO blobs (hash, content) VALUES (?,?)"
-            for file in files:
-                target.execute(add, (file.parent.name + file.name, file.read_bytes()))
+            with closing(SqliteEngine(folder / FILE, MIGRATIONS, 30, None).open()) as source:
+                source.execute("BEGIN IMMEDIATE")
+                engine.begin(target, synced=True)
+                counts = copy_tables(source, target)
+                number_on(target)
+                files = sorted((folder / FOLDER).glob("??/*"))  # a blob is there before the row that names it
+                add = "INSERT OR IGNORE INTO blobs (hash, content) VALUES (?,?)"
+                for file in files:
+                    target.execute(add, (file.parent.name + file.name, file.read_bytes()))
+            check_unused()
             target.execute("COMMIT")
         except BaseException:
             target.execute("ROLLBACK")

@@ -133,12 +133,16 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
     refuse_on_server(settings, "copy it with its own tools: pg_dump, then psql")
     if not has_files(settings.store_folder):
         raise no_store(settings.store_folder)
-    refuse_while_used(settings.store_folder, even_open=True)
+
+    def check_unused() -> None:
+        refuse_while_used(settings.store_folder, even_open=True)
+
+    check_unused()
     # no redactor: a row that is another one there is none that the audit chain, or a decision, was made over
     engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, None).engine
     from planwright.checkpoints.postgres.copying import copy_to_server  # it loads psycopg
 
-    rows, blobs = copy_to_server(settings.store_folder, engine)
+    rows, blobs = copy_to_server(settings.store_folder, engine, check_unused)
     if as_json:
         _print({"to": engine.label, "rows": rows, "blobs": blobs})
         return 0
