@@ -20,7 +20,10 @@ ROW = "SELECT status, owner, error FROM effects"
 
 def rows(bench: Any) -> list[tuple[str, str | None, str | None]]:
     """Read what the ledger has, behind what rides."""
-    return bench.stores.database.call("read", lambda c: [tuple(row) for row in c.execute(ROW)])
+    found: list[tuple[str, str | None, str | None]] = bench.stores.database.call(
+        "read", lambda c: [tuple(row) for row in c.execute(ROW)]
+    )
+    return found
 
 
 def fail_after_commit(bench: Any, monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
