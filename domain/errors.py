@@ -157,6 +157,12 @@ class CallRefused(CapabilityForbidden):
     code = "rejected"
 
 
+class CallCancelled(CapabilityForbidden):
+    """The run was cancelled before this call was sent."""
+
+    code = "cancelled"
+
+
 class CapabilityChanged(CapabilityForbidden):
     """What would be called, or the policy, is not what was verified and shown: it is asked for again."""
 

@@ -30,6 +30,10 @@ def ignore_reuse(key: str, uid: str) -> None:
     """Do nothing when an earlier effect counts."""
 
 
+def go_on() -> None:
+    """Let a call be sent."""
+
+
 @dataclass(frozen=True)
 class CallListener:
     """What the caller does about the events between a call and its result."""
@@ -40,6 +44,10 @@ class CallListener:
     """Takes the number of a lookup, `found`, `absent` or `unknown`, why, and the key."""
     reused: Callable[[str, str], None] = ignore_reuse
     """Takes the key of an earlier effect that counts, and the uid of its step; nothing is called then."""
+    check_turn: Callable[[], None] = go_on
+    """Called when it is the turn of a call that has waited; raises what keeps it from being sent."""
+    check_cancelled: Callable[[], None] = go_on
+    """Called before a call is sent once more; raises CallCancelled in a cancelled run."""
 
 
 class CallAttempts:
