@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -73,9 +74,10 @@ class Gateway:
             return past.result
         async with self._locks.hold(capability.overwrites(args, self.call_context)):
             listener.check_turn()
-            permit = await self._permit(capability, args, site, plan, again=past.again)
-            call = await self._named(capability, args, site, plan, permit)
+            ask = partial(self._permit, capability, args, site, plan, again=past.again)
+            call = await self._named(capability, args, site, plan, await ask())
             attempts = self.attempts(capability, args, call.sent_key, site, listener)
+            attempts.permit = ask
             await self._count(name, site, call.key)
             if capability.effect == "pure":
                 return await attempts.make()

@@ -1,4 +1,4 @@
-"""A call that waits until another has written what it writes, too: what has changed by then is heeded."""
+"""A call that waits for its turn, or for its next attempt: what has changed by then is heeded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
+from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.risk import Effect
 from planwright.graph import watching
 from planwright.graph.agent import Agent
 from planwright.sessions.worker import Worker
@@ -64,13 +66,18 @@ async def one_waits(agent: Agent, door: Door, scene: Scene) -> asyncio.Task[dict
     return run
 
 
-async def test_what_is_revoked_while_a_call_waits_is_not_made(
-    scene: Scene, door: Door, two_calls: BuildAgent
-) -> None:
+def delegate(scene: Scene) -> tuple[Delegations, str]:
+    """Delegate what the shelf can do; return the delegations, and the name of this one."""
     now = datetime.now(UTC)
     delegations = Delegations(load(scene.workspace).store_folder)
     period = Period(now - timedelta(days=1), now + timedelta(days=1))
-    token = delegations.issue(Reach(("shelf.*",)), "High", "ada", period).id
+    return delegations, delegations.issue(Reach(("shelf.*",)), "High", "ada", period).id
+
+
+async def test_what_is_revoked_while_a_call_waits_is_not_made(
+    scene: Scene, door: Door, two_calls: BuildAgent
+) -> None:
+    delegations, token = delegate(scene)
     run = await one_waits(two_calls(shelf(door, "delegated")), door, scene)
     delegations.revoke(token)
     door.open.set()
@@ -130,3 +137,60 @@ async def test_a_step_that_waits_for_another_run_is_skipped_when_its_own_is_canc
     door.open.set()
     ends = [(await asyncio.wait_for(run, PATIENCE_S))["status"] for run in (first, second)]
     assert (ends, door.begun) == (["completed", "cancelled"], ["s1"])
+
+
+def sometimes(effect: Effect, mode: Any, begun: Callable[[], None]) -> Capability:
+    """A capability whose receiver takes nothing the first time, and cannot be asked for what it took."""
+
+    def looked_up(name: str) -> str | None:
+        return None
+
+    lookup: dict[str, Any] = {"lookup": looked_up} if effect == "queryable" else {}
+
+    @capability("shelf.fill", mode=mode, effect=effect, trusted_result=True, **lookup)
+    def fill(name: str) -> str:
+        """Put something on the shelf."""
+        begun()
+        raise CapabilityUnavailable("come back later")
+
+    return fill
+
+
+@pytest.mark.parametrize("effect", ["idempotent", "queryable", "blind"])
+async def test_what_is_revoked_before_its_next_attempt_is_not_sent_again(
+    scene: Scene, effect: Effect
+) -> None:
+    delegations, token = delegate(scene)
+    begun: list[str] = []
+
+    def revoke() -> None:
+        begun.append("once")
+        delegations.revoke(token)
+
+    plan, one = scene.plan(scene.step("s1", "shelf.fill")), sometimes(effect, "delegated", revoke)
+    agent = scene.agent(plan, "it failed", capabilities=[one], approval={"plan": "never"})
+    await agent.ainvoke({"messages": [("user", "Fill it")]}, scene.config)
+    assert begun == ["once"]
+    (result,) = [row["result"] for row in scene.rows("SELECT result FROM steps")]
+    assert "come back later; it is not sent again" in result
+    assert scene.rows("SELECT status FROM effects") == [{"status": "failed"}]
+
+
+async def test_nothing_is_sent_again_in_a_run_that_was_cancelled_in_the_pause(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_S", 0.01)
+    begun: list[str] = []
+    plan = scene.plan(scene.step("s1", "shelf.fill"))
+    one = sometimes("idempotent", "local_write", lambda: begun.append("once"))
+    more: dict[str, Any] = {"approval": {"plan": "never"}, "execution": {"retry_base_ms": 1000}}
+    agent = scene.agent(plan, "not asked", capabilities=[one], **more)
+    run = asyncio.create_task(agent.ainvoke({"messages": [("user", "Fill it")]}, scene.config))
+    retry = "SELECT 1 FROM journal WHERE type = 'plan_step_retry'"
+    await eventually(lambda: bool(begun and scene.rows(retry)))
+    await agent.acancel(scene.thread, by="ada")
+    await asyncio.wait_for(run, PATIENCE_S)
+    assert begun == ["once"]
+    (result,) = [row["result"] for row in scene.rows("SELECT result FROM steps")]
+    assert "it is not sent again: cancelled by ada" in result
+    assert scene.rows("SELECT status FROM effects") == [{"status": "failed"}]
