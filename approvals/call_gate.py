@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 
 from pydantic import JsonValue
 
@@ -18,11 +19,14 @@ from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.chain import Chain
-from planwright.domain.errors import GateError
+from planwright.domain.errors import GateError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
 from planwright.domain.verified_step import StepGate, VerifiedStep
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
+from planwright.telemetry.log_records import ids_of
+
+_LOG = logging.getLogger("planwright.approvals")
 
 
 class CallGates:
@@ -70,10 +74,18 @@ class CallGates:
         return (await self._open(self._row("info", checked, card, invocation), invocation)).gate_id
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
-        """Wait for the decision over a call, and keep it as a rule where the person said so."""
+        """Wait for the decision over a call, and keep it as a rule where the person said so.
+
+        A rule that cannot be written is warned of: the call is approved all the same.
+        """
         gate = await wait_for_decision(self._gates, id_, invocation)
         if gate.remembered is not None:
-            await asyncio.to_thread(self._rules.remember, gate)
+            try:
+                await asyncio.to_thread(self._rules.remember, gate)
+            except (SetupError, StoreFailed) as error:  # the approval is on record
+                _LOG.warning(
+                    "%s is approved, its rule is not written: %s", id_, error, extra=ids_of(invocation)
+                )
         return gate
 
     async def read(self, id_: str) -> Gate:

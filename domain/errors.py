@@ -70,7 +70,14 @@ class PlanInvalid(PlanwrightError):
 
 
 class ModelError(PlanwrightError):
-    """A model call failed."""
+    """A model call failed.
+
+    `worked` says whether its provider was at work on a reply, or may have been; `used` are the tokens that
+    were sent and returned, where they are known.
+    """
+
+    worked = False
+    used: tuple[int, int] | None = None
 
 
 class FeedbackUnheard(ModelError):
@@ -107,6 +114,8 @@ class ModelInterrupted(ModelError):
     `partial` is what there was.
     """
 
+    worked = True
+
     def __init__(self, cause: str, next_step: str = "", partial: str = "") -> None:
         super().__init__(cause, next_step)
         self.partial = partial
@@ -114,6 +123,8 @@ class ModelInterrupted(ModelError):
 
 class ModelOutputInvalid(ModelError):
     """The reply does not have the shape that was asked for."""
+
+    worked = True
 
 
 class CapabilityError(PlanwrightError):
@@ -155,6 +166,12 @@ class CallRefused(CapabilityForbidden):
     """A person said no to this very call in this run, or nobody decided over it in time."""
 
     code = "rejected"
+
+
+class CallCancelled(CapabilityForbidden):
+    """The run was cancelled before this call was sent."""
+
+    code = "cancelled"
 
 
 class CapabilityChanged(CapabilityForbidden):

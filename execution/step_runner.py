@@ -13,6 +13,7 @@ from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
+    CallCancelled,
     CapabilityChanged,
     CapabilityError,
     LimitExceeded,
@@ -209,14 +210,12 @@ class StepRunner:
             invocation.check_writes()
             args = await arguments()
             with invocation.spans.call(checked):
-                listener = CallListener(may_retry, looked_up, keep)
+                check_turn = partial(invocation.check_turn, checked.uid)
+                listener = CallListener(may_retry, looked_up, keep, check_turn, invocation.check_cancelled)
                 output = await self.gateway.call(checked.step.capability or "", args, site, listener)
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
-        except CapabilityError as error:
-            result = await self._by_record(checked, failed(checked, error), invocation)
-        except LimitExceeded as error:
-            out = bare_result(checked, "failed", code=ended_by(error), error=str(error))
-            result = await self._by_record(checked, out, invocation)
+        except (CapabilityError, LimitExceeded) as error:
+            result = await self._unmade(checked, error, invocation)
         except RunStopped:
             raise
         except PlanwrightError as error:
@@ -250,10 +249,16 @@ class StepRunner:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
         return await self._cancelled.result(checked, invocation)
 
-    async def _by_record(
-        self, checked: VerifiedStep, result: StepResult, invocation: Invocation
+    async def _unmade(
+        self, checked: VerifiedStep, error: CapabilityError | LimitExceeded, invocation: Invocation
     ) -> StepResult:
-        """Correct the result of a step that is not gone on with, where its effect is on record."""
+        """Make the result of a call that brought nothing, corrected where its effect is on record."""
+        if isinstance(error, CallCancelled):
+            return await self.cancelled(checked, invocation)
+        if isinstance(error, CapabilityError):
+            result = failed(checked, error)
+        else:
+            result = bare_result(checked, "failed", code=ended_by(error), error=str(error))
         known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
         return await by_record(checked, result, known, self._stores.blobs, self._limit)
 

@@ -34,24 +34,27 @@ class Bounded(httpx.AsyncHTTPTransport):
         encoding = response.headers.get("content-encoding", "identity")
         if encoding.strip().lower() != "identity":
             await response.aclose()
-            raise ModelRejected(
+            compressed = ModelRejected(
                 f"provider {self._provider} sends its replies compressed, though it was asked not to",
                 f"switch that off behind providers.{self._provider}.base_url",
             )
+            compressed.worked = response.is_success
+            raise compressed
         if not isinstance(response.stream, httpx.AsyncByteStream):
             raise TypeError("the transport replied with a stream that cannot be read asynchronously")
         streams = response.headers.get("content-type", "").lower().startswith("text/event-stream")
-        response.stream = _Bounded(response.stream, self._provider, streams)
+        response.stream = _Bounded(response.stream, self._provider, streams, worked=response.is_success)
         return response
 
 
 class _Bounded(httpx.AsyncByteStream):
     """The bytes of a reply. Reading them raises ModelOutputInvalid when there are too many."""
 
-    def __init__(self, stream: httpx.AsyncByteStream, provider: str, streams: bool) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, provider: str, streams: bool, *, worked: bool) -> None:
         self._stream = stream
         self._provider = provider
         self._streams = streams
+        self._worked = worked
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = events = event = lists = 0
@@ -78,9 +81,11 @@ class _Bounded(httpx.AsyncByteStream):
         await self._stream.aclose()
 
     def _over(self, excess: str) -> ModelOutputInvalid:
-        return ModelOutputInvalid(
+        over = ModelOutputInvalid(
             f"the reply of provider {self._provider} has {excess}: it was not read", "answer with fewer words"
         )
+        over.worked = self._worked
+        return over
 
 
 def _opened(text: bytes) -> int:

@@ -7,6 +7,7 @@ import itertools
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from langchain_core.language_models import BaseChatModel
@@ -189,23 +190,23 @@ class Models:
         provider = self.router.provider(route)
         prices = provider.prices if provider else None
         estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
-        worst_cost = price(route, estimate, call.max_tokens, prices)
-        worst = Amount(estimate + call.max_tokens, cost=worst_cost)
+        priced = partial(price, route, prices=prices)
+        worst = Amount(estimate + call.max_tokens, cost=priced(estimate, call.max_tokens))
         now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
         names = (lease.run_id, lease.tenant, route.provider)
         budgeted = BudgetedCall(*names, "model", worst, call.lanes, lasts_s=2 * call.timeout_s)
         reservation = await self._budgets.reserve(budgeted, limits, now(), within=provider, lease=lease)
         started = invocation.seconds()
         try:
-            reply = await self._invoke(call, route, with_key)
+            reply = await self._invoke(call, route, with_key, estimate)
         except ModelError as error:
-            await self._budgets.settle(reservation, used_in_vain(error, worst), lease)
+            await self._budgets.settle(reservation, used_in_vain(error, worst, priced), lease)
             self._tell(invocation, route, call.role, key, {"error": error.cause})
             raise
         reply = with_plain_usage(reply)
         usage = reply.usage_metadata
         spent = tokens_of(reply, estimate)
-        cost = price(route, *spent, prices)
+        cost = priced(*spent)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round(invocation.seconds() - started, 3)
         data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
@@ -217,8 +218,8 @@ class Models:
         await warn(self._budgets, invocation, route.provider, provider)
         return without_reasoning(reply) if REASONING in reply.additional_kwargs else reply
 
-    async def _invoke(self, call: ModelCall, route: ModelRoute, with_key: int) -> AIMessage:
-        """Make one call. Raises what its failure is classified as."""
+    async def _invoke(self, call: ModelCall, route: ModelRoute, with_key: int, estimate: int) -> AIMessage:
+        """Make one call of about so many tokens. Raises what its failure is classified as."""
         provider = self.router.provider(route)
         chat_model = self.router.chat_model(route, with_key)
         nonce = new_nonce() if call.tools and not route.native else ""
@@ -244,6 +245,7 @@ class Models:
             raise read.failure(failure) from error
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
+            broken.used = tokens_of(with_plain_usage(reply), estimate)
             raise read.failure(broken)
         return read_calls(bridge.whole(reply), nonce) if nonce else read.whole(reply)
 

@@ -19,7 +19,7 @@ from langgraph.runtime import RunControl
 from planwright.domain.clock import Clock as Clock
 from planwright.domain.clock import seconds_of_boot
 from planwright.domain.clock import utc_now as utc_now
-from planwright.domain.errors import TimeLimit
+from planwright.domain.errors import CallCancelled, TimeLimit
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
 from planwright.domain.results import RunStatus
@@ -156,6 +156,16 @@ class Invocation:
             f"the run has taken {self.worked_s:.1f} s, and {setting} allows {limits.wall_clock_s:g} s",
             f"raise {setting} in planwright.toml, then run again",
         )
+
+    def check_turn(self, uid: str) -> None:
+        """Park a call that has waited where no more may begin; raise CallCancelled in a cancelled run."""
+        self.board.park_if_drained(uid)
+        self.check_cancelled()
+
+    def check_cancelled(self) -> None:
+        """Raise CallCancelled when somebody has asked for the end of the run."""
+        if self.cancelled_by:
+            raise CallCancelled(f"cancelled by {self.cancelled_by}")
 
     def emit(self, type_: EventType, data: Mapping[str, Any], key: str) -> bool:
         """Send an event to the custom stream and to the journal. Returns whether it was not sent before.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -21,6 +21,8 @@ from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    PlanwrightError,
+    RunStopped,
     StillUnderWay,
 )
 from planwright.settings.execution import ExecutionSettings
@@ -28,6 +30,14 @@ from planwright.settings.execution import ExecutionSettings
 
 def ignore_reuse(key: str, uid: str) -> None:
     """Do nothing when an earlier effect counts."""
+
+
+def go_on() -> None:
+    """Let a call be sent."""
+
+
+async def permitted() -> None:
+    """Permit that a call is sent once more."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +50,17 @@ class CallListener:
     """Takes the number of a lookup, `found`, `absent` or `unknown`, why, and the key."""
     reused: Callable[[str, str], None] = ignore_reuse
     """Takes the key of an earlier effect that counts, and the uid of its step; nothing is called then."""
+    check_turn: Callable[[], None] = go_on
+    """Called when it is the turn of a call that has waited; raises what keeps it from being sent."""
+    check_cancelled: Callable[[], None] = go_on
+    """Called before a call is sent once more; raises CallCancelled in a cancelled run."""
 
 
 class CallAttempts:
     """All attempts at one call, under one key; `remark` says where its result comes from, if not from a call.
 
     `left_running` is the end of one that is late and that nobody waits for any more; None for no such.
+    `permit` raises CapabilityForbidden where the call may not be sent any more.
     Calls and lookups that fail for now share the retries of the call.
     """
 
@@ -60,6 +75,7 @@ class CallAttempts:
     ) -> None:
         self.remark = ""
         self.left_running: Future[None] | None = None
+        self.permit: Callable[[], Awaitable[object]] = permitted
         self._capability = capability
         self._args = args
         self._context = context
@@ -82,6 +98,7 @@ class CallAttempts:
                 queryable = self._capability.effect == "queryable"
                 if queryable and (happened := await self._happened_after_all(error)) is not None:
                     return happened
+                await self._check_again(error)
             except CapabilityRejected as error:
                 if self._sent_before and self._capability.effect == "idempotent":  # that one may have arrived
                     raise BrokeOff(error.cause, error.next_step) from error
@@ -95,6 +112,7 @@ class CallAttempts:
                 if not isinstance(failed, CapabilityUnavailable):
                     raise failed from error
                 await self._again(failed)
+                await self._check_again(failed)
 
     async def resume(self, doubt: EffectInDoubt) -> JsonValue:
         """Go on with a call that was begun by a process that has ended.
@@ -104,8 +122,11 @@ class CallAttempts:
         if self._capability.effect == "blind":
             raise doubt
         self._sent_before = True
-        happened = await self.look_up(doubt) if self._capability.effect == "queryable" else None
-        return await self.make() if happened is None else happened
+        if self._capability.effect == "queryable":
+            if (happened := await self.look_up(doubt)) is not None:
+                return happened
+            await self._check_again(doubt.if_not(doubt.cause))
+        return await self.make()
 
     async def look_up(self, doubt: EffectInDoubt) -> JsonValue | None:
         """Ask the receiver whether the call has happened, and return its result; None when it has not.
@@ -173,6 +194,16 @@ class CallAttempts:
         if not self._listener.may_retry(self._failed, error.cause, self._context.idempotency_key):
             raise error
         await asyncio.sleep(backoff_s(self._failed, self._execution.retry_base_ms / 1000))
+
+    async def _check_again(self, error: CapabilityError) -> None:
+        """Raise the error, with the reason, where a call may not be sent again after the pause."""
+        try:
+            self._listener.check_cancelled()
+            await self.permit()
+        except RunStopped:
+            raise
+        except PlanwrightError as no:
+            raise type(error)(f"{error.cause}; it is not sent again: {no.cause}", error.next_step) from no
 
 
 def backoff_s(attempt: int, base_s: float) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 from pydantic import JsonValue
 
@@ -27,6 +28,7 @@ from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.kept_effects import NEW, Past
+from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
 from planwright.checkpoints.reader import ReadOnce
 from planwright.checkpoints.stores import Stores
@@ -70,8 +72,27 @@ class Gateway:
         if past.key:
             listener.reused(past.key, past.uid)
             return past.result
-        permit = await self._permit(capability, args, site, plan, again=past.again)
-        beside = frozenset(plan.steps)
+        async with self._locks.hold(capability.overwrites(args, self.call_context)):
+            listener.check_turn()
+            ask = partial(self._permit, capability, args, site, plan, again=past.again)
+            call = await self._named(capability, args, site, plan, await ask())
+            attempts = self.attempts(capability, args, call.sent_key, site, listener)
+            attempts.permit = ask
+            await self._count(name, site, call.key)
+            if capability.effect == "pure":
+                return await attempts.make()
+            limits, now = site.profile.limits, self.call_context.now
+            return await recorded(call, attempts, self._stores, limits, now)
+
+    async def _named(
+        self,
+        capability: Capability,
+        args: dict[str, JsonValue],
+        site: CallSite,
+        plan: RunnablePlan,
+        permit: Permit,
+    ) -> EffectCall:
+        """Name a call that may be made as the ledger does, with how it was allowed."""
         call = replace(
             effect_call(capability, args, site),
             undo_key=await self._stores.undos.key_of(site.lease.run_id, site.checked.step.id),
@@ -79,14 +100,9 @@ class Gateway:
             again=permit.again,
         )
         if capability.effect == "idempotent" and call.undo_key is None:
-            call = replace(call, first_key=await self._stores.ledger.first_key(call, beside))
-        attempts = self.attempts(capability, args, call.sent_key, site, listener)
-        async with self._locks.hold(capability.overwrites(args, self.call_context)):
-            await self._count(name, site, call.key)
-            if capability.effect == "pure":
-                return await attempts.make()
-            limits, now = site.profile.limits, self.call_context.now
-            return await recorded(call, attempts, self._stores, limits, now)
+            first_key = await self._stores.ledger.first_key(call, frozenset(plan.steps))
+            call = replace(call, first_key=first_key)
+        return call
 
     async def admit(self, name: str, params: dict[str, JsonValue], site: CallSite) -> Admitted:
         """Let a call pass registry, plan, pins, schema, policy and gate; return it with all its arguments.

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
 from planwright.checkpoints.consent.approvers import CHANNEL
+from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
 from planwright.presentation.nearest import nearest
 
@@ -30,7 +31,7 @@ class NamedGate(BaseModel):
     """Who may approve: names, and doors as `channel:cli`; empty for anybody."""
     quorum: int = Field(1, ge=1)
     """How many different people have to approve."""
-    expires_s: float | None = Field(None, gt=0, allow_inf_nan=False)
+    expires_s: float | None = Field(None, gt=0, le=LONGEST_S, allow_inf_nan=False)
     """How long it waits, in seconds; None for as long as other gates."""
     reason: str = ""
     """Why it is asked, as the card says it."""

@@ -172,6 +172,9 @@ def _put_off(connection: sqlite3.Connection, row: sqlite3.Row, seconds: float, a
         cause = f"run {row['run_id']} was not begun in the background, and does not expire"
         raise RunError(cause, "leave the time out")
     before = datetime.fromisoformat(session["expires_at"])
+    if (before - at).total_seconds() + seconds > LONGEST_S:
+        cause = f"a session ends within ten years, and this one ends on {before:%Y-%m-%d} already"
+        raise SetupError(cause, "give it less")
     expires = (before + timedelta(seconds=seconds)).isoformat()
     connection.execute("UPDATE sessions SET expires_at = ? WHERE run_id = ?", (expires, row["run_id"]))
     query = "SELECT gate_id, expires_at, approvals FROM gates WHERE run_id = ? AND status = 'open'"

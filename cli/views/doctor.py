@@ -15,6 +15,8 @@ from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.consent.allow_rules import AllowRules
+from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
@@ -79,6 +81,9 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     except SetupError:
         return
     yield "store", lambda: _store(settings)
+    folder = settings.store_folder
+    yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
+    yield "delegated", lambda: f"{len(Delegations(folder).read())} delegations"
     yield "registry", lambda: f"{len(_registry(settings))} capabilities"
     yield from _checks_beside_servers(settings)
     if any(settings.roles.model_dump().values()):

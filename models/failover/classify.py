@@ -32,14 +32,32 @@ _SPENT = re.compile(
 _NETWORK = frozenset(
     ("APIConnectionError", "APITimeoutError", "TransportError", "TimeoutError", "ConnectionError")
 )
+_NOT_SENT = frozenset(
+    ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL")
+    + ("LocalProtocolError", "ConnectionRefusedError", "gaierror")
+)
 _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
 
 
 def classify(error: Exception, provider: str) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's."""
-    for failure in (error, error.__cause__):
-        if isinstance(failure, ModelError):  # ours, from within the SDK: models/bounded.py
-            return failure
+    for ours in (error, error.__cause__):
+        if isinstance(ours, ModelError):  # from within the SDK: models/bounded.py
+            return ours
+    failure = _classified(error, provider)
+    if failure is not None and not isinstance(failure, ModelRejected):
+        failure.worked = _was_sent(error)
+    return failure
+
+
+def _was_sent(error: Exception) -> bool:
+    """Say whether a call reached its provider, which did not answer that it refuses it."""
+    chain = [error, error.__cause__, error.__cause__ and error.__cause__.__cause__]
+    kinds = {kind.__name__ for link in chain if link is not None for kind in type(link).__mro__}
+    return _status(error) is None and not kinds & _NOT_SENT
+
+
+def _classified(error: Exception, provider: str) -> ModelError | None:
     status = _status(error)
     says = " ".join(str(error).split())[:200]
     if status is not None:

@@ -49,12 +49,19 @@ class ChunkForm:
         self._calls: list[str] = []  # ids of the calls, by their place
         self._places: dict[object, int] = {}  # of the calls, by the number that the server gives them
         self._head: Json = {}
+        self._usage: Json | None = None  # the newest; some servers count it up in every chunk
 
     def chunk(self, body: Mapping[str, object]) -> Json:
         """Put the next chunk into the documented form."""
         choices = [self._choice(position, c) for position, c in enumerate(_objects(body.get("choices")))]
         self._head = _head(body, "chat.completion.chunk")
-        return {**body, **self._head, "choices": choices, "usage": read_usage(body.get("usage"))}
+        self._usage = read_usage(body.get("usage")) or self._usage
+        return {**body, **self._head, "choices": choices, "usage": None}
+
+    def used(self) -> Json | None:
+        """Give the chunk that says, once for the stream, what was used; None where nothing is said of it."""
+        usage, self._usage = self._usage, None
+        return {**self._head, "choices": [], "usage": usage} if usage else None
 
     def last(self) -> Json | None:
         """Give the chunk that is missing where a stream ended without a finish reason."""

@@ -65,6 +65,8 @@ class _Chunks(httpx.AsyncByteStream):
                 data.clear()
         if data:
             yield _event(form, b"\n".join(data))
+        if used := form.used():  # no [DONE] came
+            yield _spelled(used)
 
     async def aclose(self) -> None:
         """Close the connection, or give it back."""
@@ -88,8 +90,8 @@ async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
 def _event(form: ChunkForm, data: bytes) -> bytes:
     """Spell one event anew; nothing where it says nothing."""
     if data.strip() == DONE:
-        last = form.last()
-        return (_spelled(last) if last else b"") + b"data: [DONE]\n\n"
+        ends = (form.last(), form.used())
+        return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
     try:
         body = json.loads(data)
     except ValueError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from langchain_core.messages import AIMessage
 
 from planwright.checkpoints.budget_usage import Amount
-from planwright.domain.errors import ModelError, ModelInterrupted
+from planwright.domain.errors import ModelError
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.provider_budget import PriceSettings
 from planwright.state.agent_state import ModelRoute
@@ -80,7 +80,12 @@ def estimated_reply_tokens(reply: AIMessage) -> int:
     return math.ceil(len(f"{reply.content}{reply.tool_calls or ''}") / 4)
 
 
-def used_in_vain(error: ModelError, worst: Amount) -> Amount:
-    """Count a call that failed: in full where its provider may have been at work on a reply when it ended."""
-    unheard = isinstance(error, ModelInterrupted) or isinstance(error.__cause__, TimeoutError)
-    return worst if unheard else Amount(cost=None)
+def used_in_vain(
+    error: ModelError, worst: Amount, priced: Callable[[int, int], int | None] = lambda *_: None
+) -> Amount:
+    """Count a call that failed: what it has used, or in full where its provider may have worked on it."""
+    if error.used:
+        return Amount(sum(error.used), cost=priced(*error.used))
+    if error.worked or isinstance(error.__cause__, TimeoutError):
+        return worst
+    return Amount(cost=None if worst.cost is None else 0)

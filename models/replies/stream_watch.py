@@ -56,9 +56,12 @@ class StreamWatch(AsyncCallbackHandler):
 
     def failure(self, error: ModelError) -> ModelError:
         """Say what a failure amounts to: once the reader has seen words, it is no longer another's turn."""
+        error.worked = error.worked or bool(self.text or self._called)
         if not (self.begun and isinstance(error, ModelUnavailable | ModelOutputInvalid)):
             return error
-        return ModelInterrupted(error.cause, error.next_step, self.text)
+        interrupted = ModelInterrupted(error.cause, error.next_step, self.text)
+        interrupted.used = error.used
+        return interrupted
 
     def whole(self, reply: AIMessage) -> AIMessage:
         """Take a call whose arguments broke off for none that can be made.

@@ -124,3 +124,13 @@ def test_a_store_whose_file_is_gone_is_no_new_workspace(desk: Desk, waiting: Wai
     assert "is gone, and there is more of the store beside it" in refusal(desk.run("ls"))
     path.mkdir()
     assert "planwright.db is no file" in refusal(desk.run("ls"))
+
+
+@pytest.mark.parametrize("name", ["allow.jsonl", "delegations.jsonl"])
+def test_the_doctor_says_which_line_of_what_is_allowed_cannot_be_read(desk: Desk, name: str) -> None:
+    folder = desk.folder / ".planwright"
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("\n{}\n", "utf-8")
+    done = desk.run("doctor")
+    assert done.code == 1
+    assert f"{name} line 2 is no " in done.stdout.replace("\n", " ")

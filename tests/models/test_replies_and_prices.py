@@ -146,8 +146,8 @@ def timed_out() -> ModelUnavailable:
 @pytest.mark.parametrize(
     ("error", "counts"),
     [
-        (ModelUnavailable("HTTP 503"), Amount(cost=None)),
-        (ModelRejected("HTTP 400"), Amount(cost=None)),
+        (ModelUnavailable("HTTP 503"), Amount(cost=0)),
+        (ModelRejected("HTTP 400"), Amount(cost=0)),
         (timed_out(), WORST),
         (ModelInterrupted("it broke off", "", "half a"), WORST),
     ],

@@ -189,6 +189,23 @@ def test_a_file_that_cannot_be_read_opens_no_gate(scene: Scene) -> None:
         agent.stores.allow_rules.read()
 
 
+@pytest.mark.parametrize("broken", ["line", "folder"])
+def test_a_rule_that_cannot_be_written_is_warned_of_and_the_call_is_made(
+    scene: Scene, broken: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    agent = sender(scene, scene.calls(SEND), "one")
+    scene.ask(agent, "Send it")
+    path = agent.stores.allow_rules.path
+    if broken == "line":
+        path.write_text("{}\n", "utf-8")
+    else:
+        path.mkdir()
+    out = approve(scene, agent, "always")
+    assert (out["status"], scene.done) == ("completed", ["sent>a"])
+    (warned,) = [record for record in caplog.records if record.name == "planwright.approvals"]
+    assert "is approved, its rule is not written" in warned.message
+
+
 def test_a_rule_that_was_revoked_opens_no_gate(scene: Scene) -> None:
     agent = sender(scene, scene.calls(SEND), "one", scene.calls(SEND), "two")
     scene.ask(agent, "Send it")

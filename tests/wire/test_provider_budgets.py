@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,21 @@ import pytest
 from planwright.cli.views.usage_views import usage_of
 from planwright.domain.run_context import RunContext
 from planwright.state.invocation import utc_now
+from tests.opened_store import opened_store
 from tests.wire.asking import LISTING, ask, provider, settings_for
 from tests.wire.conftest import Serve
-from tests.wire.scripted_server import ScriptedServer, hangs, refuses, says
+from tests.wire.scripted_server import (
+    Reply,
+    ScriptedServer,
+    breaks_off,
+    cut_short,
+    garbage,
+    hangs,
+    no_choices,
+    refuses,
+    resets,
+    says,
+)
 
 pytestmark = pytest.mark.enable_socket
 
@@ -160,11 +174,54 @@ def test_a_call_that_nobody_heard_the_end_of_counts_in_full(workspace: Path, ser
     assert limit["used"] > 4096
 
 
-def test_a_call_that_was_refused_counts_as_nothing(workspace: Path, serve: Serve) -> None:
-    settings = settings_for(workspace, {"a": provider(serve(refuses(422)), daily_tokens=50_000)})
-    assert ask(settings).status == "failed"
-    (limit,) = usage_of(settings, "provider", utc_now())["limits"]
-    assert limit["used"] == 0
+def used_in_vain(folder: Path, base_url: str, **how: Any) -> list[tuple[int, int | None]]:
+    """Ask a provider that fails, and read what is on record for each call: tokens and cost."""
+    server = {"base_url": base_url, "model": "m", "prices": PRICES, **how}
+    settings = settings_for(folder, {"a": server}, failover={"retries": 0}, planner={"attempts": 1})
+    ask(settings)
+    with closing(opened_store(folder / ".planwright")) as connection:
+        return [(row[0], row[1]) for row in connection.execute("SELECT tokens, cost FROM usage")]
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        cut_short(),
+        resets(),
+        no_choices(),
+        garbage(),
+        says("[]," * 70_000),
+        breaks_off("half of it", "cut"),
+    ],
+    ids=["cut", "reset", "no choices", "no JSON", "too long", "a stream is cut"],
+)
+def test_a_call_that_failed_after_it_was_sent_counts_in_full(
+    workspace: Path, serve: Serve, fails: Reply
+) -> None:
+    counts = used_in_vain(workspace, serve(fails).base_url)
+    assert counts
+    assert all(tokens > 4096 and cost and cost > 4096 * 800 for tokens, cost in counts)
+
+
+def test_a_reply_that_ends_in_an_error_counts_as_it_says(workspace: Path, serve: Serve) -> None:
+    counts = used_in_vain(workspace, serve(says("half", (1000, 900), "error")).base_url)
+    assert counts
+    assert set(counts) == {(1900, 1000 * 200 + 900 * 800)}
+
+
+@pytest.mark.parametrize("status", [400, 422, 429, 500, 503])
+def test_a_call_that_was_refused_counts_as_nothing(workspace: Path, serve: Serve, status: int) -> None:
+    counts = used_in_vain(workspace, serve(refuses(status)).base_url)
+    assert counts
+    assert set(counts) == {(0, 0)}
+
+
+def test_a_call_that_reached_nobody_counts_as_nothing(workspace: Path) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        port = free.getsockname()[1]
+    counts = used_in_vain(workspace, f"http://127.0.0.1:{port}/v1")
+    assert counts
+    assert set(counts) == {(0, 0)}
 
 
 def test_the_estimate_of_the_plan_stands_beside_what_was_used(workspace: Path, serve: Serve) -> None:

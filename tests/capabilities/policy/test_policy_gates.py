@@ -33,6 +33,7 @@ def test_gates_are_part_of_the_version_and_a_policy_without_them_keeps_its_own()
         ('[gates.a]\naprovers = ["kim"]', r"policy\.toml:1: a gate has no `aprovers`"),
         ("[gates.a]\nquorum = 0", r"policy\.toml:1: `quorum`"),
         ("[gates.a]\nexpires_s = -1", r"policy\.toml:1: `expires_s`"),
+        ("[gates.a]\nexpires_s = 1e12", r"policy\.toml:1: `expires_s`"),
         (
             '[gates.b]\n[gates.a]\napprovers = ["kim"]\nquorum = 2',
             r":2: 2 have to approve, and 1 may",

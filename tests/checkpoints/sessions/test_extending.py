@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from planwright.checkpoints.runs import Run
+from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import SetupError
 from planwright.domain.lease import Lease
@@ -37,3 +40,16 @@ async def test_what_is_no_amount_extends_nothing(
     with pytest.raises(SetupError, match=cause):
         await stores.sessions.extend(lease.run_id, amounts, "ada", NOW)
     assert stores.database.call("read", lambda c: c.execute("SELECT * FROM extensions").fetchall()) == []
+
+
+async def test_a_session_is_put_off_by_ten_years_at_most(
+    stores: Stores, make_run: Callable[..., Run]
+) -> None:
+    run = make_run("run_1", "thread_1").model_copy(update={"status": "queued"})
+    await stores.queue.add(run, Term(3600), [], {}, 100)
+    amounts: Any = {"ttl_s": 6 * 365 * 86_400}
+    await stores.sessions.extend(run.run_id, amounts, "ada", NOW)
+    with pytest.raises(SetupError, match="a session ends within ten years"):
+        await stores.sessions.extend(run.run_id, amounts, "ada", NOW)
+    count = "SELECT count(*) FROM extensions"
+    assert stores.database.call("read", lambda c: c.execute(count).fetchone()[0]) == 1

@@ -48,6 +48,23 @@ async def test_a_stream_that_breaks_off_is_given_no_end() -> None:
     assert len(events(body)) == 1
 
 
+def counted(*counts: int) -> str:
+    """Spell a stream whose chunks say what was used, counted up."""
+    usages = [{"prompt_tokens": 100, "completion_tokens": count} for count in counts]
+    return "".join(f"data: {json.dumps({**CHUNK, 'usage': usage})}\n\n" for usage in usages)
+
+
+@pytest.mark.parametrize("done", ["data: [DONE]\n\n", ""])
+@pytest.mark.parametrize("more", ["", f"data: {json.dumps(CHUNK)}\n\n"])
+async def test_usage_that_is_said_again_in_each_chunk_counts_once(more: str, done: str) -> None:
+    body = await read("text/event-stream", counted(1, 2, 3) + more + done)
+    said = [event["usage"] for event in events(body) if isinstance(event, dict) and event["usage"]]
+    assert said == [{"prompt_tokens": 100, "completion_tokens": 3, "total_tokens": 103}]
+    last = events(body)[-1]
+    assert isinstance(last, dict)
+    assert (last["choices"], last["usage"]) == ([], said[0])
+
+
 async def test_what_is_no_json_and_what_is_an_error_stay_as_they_are() -> None:
     assert await read("text/event-stream", "data: oh\n\n") == b"data: oh\n\n"
     (error,) = events(await read("text/event-stream", 'data: {"error": {"message": "full"}}\n\n'))
