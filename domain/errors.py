@@ -70,14 +70,12 @@ class PlanInvalid(PlanwrightError):
 
 
 class ModelError(PlanwrightError):
-    """A model call failed.
-
-    `worked` says whether its provider was at work on a reply, or may have been; `used` are the tokens that
-    were sent and returned, where they are known.
-    """
+    """A model call failed."""
 
     worked = False
+    """Whether its provider was at work on a reply, or may have been; set where the call fails."""
     used: tuple[int, int] | None = None
+    """Tokens that were sent and returned, as the provider counts them; None where it did not say."""
 
 
 class FeedbackUnheard(ModelError):
