@@ -159,7 +159,8 @@ class Invocation:
 
     def check_turn(self, uid: str) -> None:
         """Park a call that has waited where no more may begin; raise CallCancelled in a cancelled run."""
-        self.board.park_if_drained(uid)
+        if self.control.drain_requested:
+            self.board.park_if_drained(uid)
         self.check_cancelled()
 
     def check_cancelled(self) -> None:
