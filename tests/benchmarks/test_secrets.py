@@ -32,7 +32,7 @@ def test_no_canary_can_be_read_afterwards(place: Place, tmp_path: Path) -> None:
 def test_unguarded_a_canary_is_seen_everywhere(tmp_path: Path) -> None:
     hits = leaks(tool_result, ["as it is"], tmp_path / "unguarded", known="")
     places = " ".join(hits)
-    for where in ("stream custom", "stream messages", "state", "prompts", "writes", "journal", "steps"):
+    for where in ("stream custom", "stream, joined", "state", "prompts", "writes", "journal", "steps"):
         assert where in places
 
 
