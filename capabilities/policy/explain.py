@@ -17,7 +17,7 @@ from planwright.capabilities.policy.file import Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected, SetupError
-from planwright.domain.risk import Risk
+from planwright.settings.approval import ApprovalSettings
 
 VERDICT_TEXT = {
     "yes": "matches",
@@ -94,7 +94,10 @@ def _rule(rule: Rule, registry: Registry, note: str) -> RuleRow:
 
 
 def call_ruling(
-    capability: Capability, args: dict[str, JsonValue] | None, context: CallContext, ask_from: Risk
+    capability: Capability,
+    args: dict[str, JsonValue] | None,
+    context: CallContext,
+    approval: ApprovalSettings,
 ) -> CallRuling:
     """Ask the policy about one call; nothing is called. `args` None when none is known.
 
@@ -106,7 +109,11 @@ def call_ruling(
     filled = {**capability.defaults, **(args or {})}
     try:
         explanation = explain_ruling(capability, args, context, references=True)
-        judged = judge(capability.narrowed(filled, context), filled, context, ask_from, references=True)
+        narrowed = capability.narrowed(filled, context)
+        in_plan, in_loop = (
+            judge(narrowed, filled, context, ask_from, references=True)
+            for ask_from in (approval.of_plan, approval.of_tool)
+        )
     except CapabilityRejected as error:
         if args is not None:
             raise
@@ -116,7 +123,9 @@ def call_ruling(
         (match.rule.where, match.rule.decide, match.note or VERDICT_TEXT[match.verdict])
         for match in explanation.matches
     ]
-    consent = _consent(judged, refused=bool(flaw), undecided=explanation.ruling.undecided)
+    undecided = explanation.ruling.undecided
+    plan, loop = (_consent(each, refused=bool(flaw), undecided=undecided) for each in (in_plan, in_loop))
+    consent = plan if plan == loop else f"in a plan {plan}; where a model calls it {loop}"
     return CallRuling(explanation, looks, flaw, consent)
 
 

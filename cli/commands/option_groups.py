@@ -103,6 +103,8 @@ class CallOptions:
     """Name of the agent that makes it; None for none."""
     tainted: Annotated[bool, typer.Option("--tainted", help="After what others wrote was read.")] = False
     """Whether what others wrote was read before it."""
+    request: Annotated[str, typer.Option(metavar="TEXT", help="What its user has written.")] = ""
+    """What its user has written; "" for nothing."""
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

@@ -30,6 +30,7 @@ from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings, load
 
+NO_WORDS = "it depends on what the user has written, and here that is nothing: say it with --request"
 EXAMPLE = """for instance --args '{"path": "a.md"}'"""
 
 
@@ -62,14 +63,23 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
     world = CallContext(
         settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
     )
-    context = world.on_behalf_of(call.tenant, call.agent, tainted=call.tainted)
-    ruling = call_ruling(capability, args, context, settings.approval.of_tool)
+    context = world.on_behalf_of(call.tenant, call.agent, call.request, tainted=call.tainted)
+    ruling = call_ruling(capability, args, context, settings.approval)
     if as_json:
         more = {"capability": name, "arguments": ruling.flaw or "ok", "consent": ruling.consent}
         print(json.dumps({**_explained(ruling.explanation, policy), **more}, indent=2))
         return 0
-    _print(views.console(), capability, ruling)
+    screen = views.console()
+    _print(screen, capability, ruling)
+    if not call.request and (call.tainted or _asks_for_words(ruling.explanation)):
+        screen.print(views.label("words", NO_WORDS, "yellow"))
     return 0
+
+
+def _asks_for_words(explanation: Explanation) -> bool:
+    """Say whether a rule that was looked at goes by what the user has written."""
+    conditions = (match.rule.condition for match in explanation.matches)
+    return any(condition is not None and "from_user" in condition.source for condition in conditions)
 
 
 def _print(screen: Console, capability: Capability, call: CallRuling) -> None:

@@ -59,6 +59,34 @@ def asked(
     return told
 
 
+def test_where_plans_and_loops_ask_from_other_risks_both_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "planwright.toml").write_text(
+        '[approval]\nplan_risk = "High"\ntool_risk = "Medium"\n', "utf-8"
+    )
+    consent = asked(tmp_path, capsys, "tickets.create", {"title": "t"})["consent"]
+    assert consent == "in a plan nobody is asked; where a model calls it a person is asked: risk Medium"
+
+
+@pytest.mark.parametrize(
+    ("request_", "consent", "says_more"),
+    [
+        ("", "a person is asked: risk Low, after reading what others wrote", True),
+        ("Draft a mail to kim@a.example: the plan is ready", "nobody is asked", False),
+    ],
+)
+def test_what_the_user_has_written_can_be_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], request_: str, consent: str, says_more: bool
+) -> None:
+    args = {"to": ["kim@a.example"], "subject": "the plan", "text": "the plan is ready"}
+    call = CallOptions(json.dumps(args), "default", None, tainted=True, request=request_)
+    assert explain_call("mail.draft", call, tmp_path, as_json=False) == 0
+    screen = " ".join(capsys.readouterr().out.split())
+    assert f"consent {consent}" in screen
+    assert ("say it with --request" in screen) is says_more
+
+
 def test_the_rules_are_listed_with_what_they_reach(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert show_policy(folder, as_json=True) == 0
     shown = json.loads(capsys.readouterr().out)

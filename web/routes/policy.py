@@ -38,7 +38,7 @@ async def serve_policy(request: Request) -> Response:
                 visitor_of(request).tenant, wanted["agent"], tainted=wanted["tainted"] == "yes"
             )
             capability, args = registry.require(wanted["capability"]), read_arguments(wanted["args"])
-            ruling = call_ruling(capability, args, context, parts.settings.approval.of_tool)
+            ruling = call_ruling(capability, args, context, parts.settings.approval)
     except PlanwrightError as problem:
         error = problem
     values = {
