@@ -75,7 +75,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     redactor, time = redactor_of(chosen), Time(clock, timer or timer_of(clock))
     stores = options.get("stores") or _stores(chosen, redactor, time.timer)
     with ExitStack() as undo:  # what cannot be built leaves nothing open
-        if "stores" not in options:
+        if not options.get("stores"):
             undo.callback(stores.close)
         servers, model = open_servers(chosen), options.get("model")
         undo.callback(servers.close)
