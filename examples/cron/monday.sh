@@ -13,6 +13,7 @@ case $code in
     3)              gate=$(of_run '[gate["gate_id"] for gate in run["gates"] if gate["status"] == "open"][0]')
                     echo "waits: planwright show $(of_run 'run["thread_id"]'), then planwright approve $gate" ;;
     2)              echo "command, settings or store: see the message above, or planwright doctor" ;;
+    74)             echo "what it said could not be written; how it ended: planwright show last" ;;
     1 | 5 | 7)      echo "failed: planwright show $(of_run 'run["thread_id"]')" ;;
     4 | 8)          echo "rejected, expired or cancelled: nothing was left to do" ;;
     6 | 124)        echo "over a limit: raise it in [budgets.run], then run it again" ;;
