@@ -6,6 +6,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.restore import restore
@@ -25,6 +27,7 @@ def names(store: Path) -> list[str]:
         return [row["name"] for row in connection.execute("SELECT name FROM own_parts ORDER BY name")]
 
 
+@pytest.mark.sqlite
 def test_two_restores_in_one_second_set_two_stores_aside(tmp_path: Path) -> None:
     store = tmp_path / "store"
     for name in ("a", "b"):
