@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -53,9 +54,12 @@ def test_the_demo_is_edited_approved_looked_back_on_and_undone(
     page.get_by_role("button", name="Check it first").click()
     expect(page.get_by_text("This edit passes all rules")).to_be_visible()
     expect(page.locator(".changes")).to_contain_text("Invoice of Acme, to be paid")
+    edited = urlsplit(page.url).path.removesuffix("/edit")
     page.get_by_role("button", name="Send the edit").click()
     page.wait_for_url(f"**{run}")
-    page.get_by_role("link", name="Decide").click()
+    decide = page.get_by_role("link", name="Decide")
+    expect(decide).not_to_have_attribute("href", edited)  # until the edit is asked for
+    decide.click()
     expect(page.get_by_text("What has changed")).to_be_visible()
     page.get_by_role("button", name="Approve").click()
     page.wait_for_url(f"**{run}")
