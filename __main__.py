@@ -43,7 +43,8 @@ def _as_in_json(error: UnicodeError) -> tuple[str, int]:
     """Spell what an encoding has no character for as JSON does, so that printed JSON stays JSON."""
     import json
 
-    assert isinstance(error, UnicodeEncodeError)
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 

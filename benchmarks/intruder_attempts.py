@@ -205,7 +205,7 @@ def send(client: httpx.Client, stage: Stage, route: Route, headers: Mapping[str,
 
 def _socket(stage: Stage, path: str, headers: Mapping[str, str]) -> tuple[int, str]:
     """Open a WebSocket, subscribe, try to go on and to approve; return what came."""
-    given = {name: value for name, value in headers.items() if name not in ("content-type", "host")}
+    allowed_headers = {name: value for name, value in headers.items() if name not in ("content-type", "host")}
     reply = {"namespace": [], "interrupt_id": stage.interrupt, "response": APPROVE["resume"]}
     commands = [
         {"id": 1, "method": "subscription.subscribe", "params": {"channels": ["values", "custom"]}},
@@ -216,7 +216,7 @@ def _socket(stage: Stage, path: str, headers: Mapping[str, str]) -> tuple[int, s
     url = f"ws://{host}{path}"
     try:
         with connect(
-            url, additional_headers=given, sock=_dial(stage), proxy=None, open_timeout=ANSWER_S
+            url, additional_headers=allowed_headers, sock=_dial(stage), proxy=None, open_timeout=ANSWER_S
         ) as socket:
             for command in commands:
                 socket.send(json.dumps(command))

@@ -126,8 +126,8 @@ async def ours(url: str, folder: Path, mode: str, *, built_in: bool = True) -> A
 
 async def ask(agent: Any) -> None:
     """Do the job once, durably."""
-    given = {"messages": [{"role": "user", "content": "Bench work"}]}
-    await agent.ainvoke(given, config(), durability="sync")
+    request = {"messages": [{"role": "user", "content": "Bench work"}]}
+    await agent.ainvoke(request, config(), durability="sync")
 
 
 @contextlib.asynccontextmanager
@@ -160,8 +160,8 @@ async def count_tokens(folder: Path) -> dict[str, float]:
         with model_server(script) as url:
             async with ours(url, made(folder / name), mode, built_in=built_in) as agent:
                 context = None if built_in else RunContext(agent="peer")
-                given = {"messages": [{"role": "user", "content": "Bench work"}]}
-                await agent.ainvoke(given, config(), context=context)
+                request = {"messages": [{"role": "user", "content": "Bench work"}]}
+                await agent.ainvoke(request, config(), context=context)
                 tokens[name] = await _tokens(url)
     with model_server(script) as url:
         async with peer(url, made(folder / "peer")) as agent:
@@ -194,9 +194,9 @@ def main() -> None:
     """Measure, print and write."""
     SCRATCH.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="peers-", dir=SCRATCH) as folder:
-        found = asyncio.run(measure(Path(folder)))
-    Console().print_json(json.dumps(found))
-    join_results(RESULTS, found)
+        figures = asyncio.run(measure(Path(folder)))
+    Console().print_json(json.dumps(figures))
+    join_results(RESULTS, figures)
 
 
 if __name__ == "__main__":

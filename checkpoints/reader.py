@@ -2,6 +2,8 @@
 
 A reader of a WAL sees what was committed before it began (sqlite.org/isolation.html). Reads that wait
 together see the same, and wake their event loop once: handing one over costs more than most of them take.
+
+Records that stay as they are need be read once: `ReadOnce`.
 """
 
 from __future__ import annotations

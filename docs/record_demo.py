@@ -101,15 +101,15 @@ def screen(written: str) -> str:
     return "\n".join(row for row in rows if Text.from_ansi(row).plain.strip())
 
 
-def picture(shown: str) -> str:
+def picture(rows: str) -> str:
     """Draw the rows of a terminal as SVG."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text("$ planwright demo", style="bold"))
-    console.print(Text.from_ansi(shown))
+    console.print(Text.from_ansi(rows))
     return console.export_svg(title="planwright demo", theme=THEME, code_format=FRAME, unique_id="demo")
 
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as workspace:
-        shown = screen(record(Path(workspace))).replace(f"{workspace}/", "")
-    PICTURE.write_text(picture(shown), "utf-8")
+        rows = screen(record(Path(workspace))).replace(f"{workspace}/", "")
+    PICTURE.write_text(picture(rows), "utf-8")

@@ -48,7 +48,8 @@ _OWN = frozenset(
 )
 # What turns a sentence round, in the same languages: what it names may be what nobody wants.
 _NO = re.compile(
-    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop|refuse|beware|decline"
+    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop"
+    r"|refuse|beware|decline"
     r"|nicht|nie|niemals|kein\w*|ohne|außer|statt|ne|pas|jamais|sans|sauf|nunca|jamás|sin|ninguno|non|mai|senza"
     r"|não|sem|niet|nooit|geen|zonder)\b|n['’]t\b",
     re.IGNORECASE,

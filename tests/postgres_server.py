@@ -146,6 +146,14 @@ class PostgresServer:
             host=str(self.folder), port=self.port, user="postgres", dbname=database, autocommit=True
         )
 
+    def wait_for_waiter(self) -> None:
+        """Wait until somebody waits for a lock. Fails when nobody does in time."""
+        deadline = time.monotonic() + PATIENCE_S
+        with self.connect() as connection:
+            while connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
+                assert time.monotonic() < deadline, "nobody waited for a lock"
+                time.sleep(0.01)
+
     def backends(self) -> list[int]:
         """List the processes of the server that serve sessions of the program."""
         query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'planwright' ORDER BY pid"

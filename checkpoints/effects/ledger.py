@@ -237,9 +237,9 @@ class Ledger:
 
     async def _called(self, where: str, values: dict[str, str], tables: str = "") -> set[str]:
         """Name what was called; a chain is not, for its parts are on record beside it."""
+        opening = f"WITH RECURSIVE {tables}" if tables else ""
         query = (
-            f"{tables and f'WITH RECURSIVE {tables}'}"
-            " SELECT DISTINCT json_extract(s.result, '$.capability')"
+            f"{opening} SELECT DISTINCT json_extract(s.result, '$.capability')"
             " FROM steps s JOIN runs r USING (run_id)"
             f" WHERE s.status <> 'skipped' AND {where}"
             " AND json_extract(s.result, '$.capability') NOT IN"

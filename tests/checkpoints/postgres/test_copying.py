@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -41,9 +40,7 @@ def test_nobody_writes_in_the_files_while_they_are_copied(
         engine.begin(other, synced=True)
         other.execute("SELECT 1")  # it holds the lock there: the copy waits for it
         copying.start()
-        with server.connect() as connection:
-            while connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
-                time.sleep(0.01)
+        server.wait_for_waiter()
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             writer.execute(ADD.replace("run_1", "run_2"))
         other.execute("ROLLBACK")

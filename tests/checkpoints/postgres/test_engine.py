@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -170,6 +171,25 @@ def test_no_two_processes_are_in_a_write_at_once(opened: Open) -> None:
     assert databases[0].look(lambda c: c.execute(read).fetchone()[0]) == 200
 
 
+@contextmanager
+def holding(database: Database, job: Callable[[sqlite3.Connection], object]) -> Iterator[None]:
+    """Do a job of a store, and end its write only when this ends."""
+    begun, ends = threading.Event(), threading.Event()
+
+    def write(connection: sqlite3.Connection) -> None:
+        job(connection)
+        begun.set()
+        ends.wait(PATIENCE_S)
+
+    written = database.submit("hold", write)
+    begun.wait(PATIENCE_S)
+    try:
+        yield
+    finally:
+        ends.set()
+        written.result()
+
+
 def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_database_has_by_default(
     own_server: PostgresServer, tmp_path: Path
 ) -> None:
@@ -179,21 +199,9 @@ def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_data
     engines = (server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine for _ in range(2))
     first, second = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in engines)
     assert second.call("count", count) == 0
-    held, go_on = threading.Event(), threading.Event()
-
-    def hold(connection: sqlite3.Connection) -> None:
-        add("a")(connection)
-        held.set()
-        go_on.wait(PATIENCE_S)
-
-    holding = first.submit("hold", hold)
-    held.wait(PATIENCE_S)
-    waiting = second.submit("count", count)
-    with own_server.connect() as connection:
-        while connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is None:
-            time.sleep(0.01)
-    go_on.set()
-    holding.result()
+    with holding(first, add("a")):
+        waiting = second.submit("count", count)
+        own_server.wait_for_waiter()
     assert waiting.result() == 1
     first.close()
     second.close()
@@ -202,19 +210,8 @@ def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_data
 def test_who_waits_too_long_for_the_lock_is_told_so(opened: Open) -> None:
     first, second = opened(), opened(busy_timeout_s=0.05)
     second.call("add", add("a"))
-    held, go_on = threading.Event(), threading.Event()
-
-    def hold(connection: sqlite3.Connection) -> None:
-        add("b")(connection)
-        held.set()
-        go_on.wait(PATIENCE_S)
-
-    holding = first.submit("hold", hold)
-    held.wait(PATIENCE_S)
-    with pytest.raises(StoreFailed, match="is locked by another program"):
+    with holding(first, add("b")), pytest.raises(StoreFailed, match="is locked by another program"):
         second.call("add", add("c"))
-    go_on.set()
-    holding.result()
 
 
 def test_a_read_sees_one_moment_and_changes_nothing(opened: Open) -> None:
