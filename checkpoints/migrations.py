@@ -234,6 +234,12 @@ CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
 """,
     "ALTER TABLE threads ADD COLUMN title_hash TEXT",
+    """
+CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
+    WHEN new.ended_at IS NOT NULL AND EXISTS (
+        SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
+    SELECT RAISE(ABORT, 'a run does not end while it has begun an effect that was not heard of'); END;
+""",
 )
 
 OLD_CHECKPOINT_VERSION = 2

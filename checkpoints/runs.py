@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.doubts import leave_in_doubt
 from planwright.checkpoints.ownership.fencing import held
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
@@ -153,12 +154,13 @@ class Runs:
         await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
-        """Write down how a run ended, once; a gate that is still open closes with it.
+        """Write down how a run ended, once; a gate that is still open closes, what was begun is in doubt.
 
         It rides with the last checkpoint of the run, which has the answer on its thread.
         """
 
         def job(connection: sqlite3.Connection) -> None:
+            leave_in_doubt(connection, lease.run_id, at)
             if move(connection, lease.run_id, status):
                 ended = (answer, at.isoformat(), lease.run_id)
                 connection.execute("UPDATE runs SET answer=?, ended_at=? WHERE run_id=?", ended)

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.chains.compose import is_known, known_arguments
 from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.capabilities.gateway.pins import pin_of
+from planwright.capabilities.gateway.pins import pin_now
 from planwright.domain.chain import Chain
 from planwright.domain.doubt import DENIED
 from planwright.domain.errors import CapabilityRejected, RunError
@@ -63,10 +63,11 @@ def parts_of(
             description=f"Step {number} of the chain {chain.name}.",
             timeout_s=checked.step.timeout_s,
         )
-        pin = pin_of(gateway.registry.get(call.capability) or capability, gateway.call_context.policy.hash)
         read = {part.step.capability or "" for part in parts}
         tainted = checked.tainted or untrusted(read, gateway.registry)
-        parts.append(_checked(step, next(done, uids[-1]), capability, parts, tainted=tainted, pin=pin))
+        part = _checked(step, next(done, uids[-1]), capability, parts, tainted=tainted)
+        pin = pin_now(part, gateway.registry, gateway.call_context.policy)
+        parts.append(part.model_copy(update={"pin": pin}))
     return parts
 
 
@@ -106,7 +107,7 @@ def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
 
 
 def _checked(
-    step: PlanStep, uid: str, capability: Capability, before: list[VerifiedStep], *, tainted: bool, pin: str
+    step: PlanStep, uid: str, capability: Capability, before: list[VerifiedStep], *, tainted: bool
 ) -> VerifiedStep:
     return VerifiedStep(
         step=step,
@@ -118,5 +119,4 @@ def _checked(
         gated=False,
         reason="a part of a chain",
         tainted=tainted,
-        pin=pin,
     )

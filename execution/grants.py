@@ -46,6 +46,13 @@ class Grants:
         granted = granted_by(approval)
         return tuple(name for name in loop.tools if name in granted)
 
+    async def changed(self, loop: LoopTask, invocation: Invocation) -> bool:
+        """Say whether a loop goes on though its tools, or the rules for them, are not those approved."""
+        if loop.lane == "main":
+            return False
+        approval = await self._gateway.approved(invocation.lease, loop.plan_hash, loop.lane)
+        return approval is not None and not self._gateway.as_pinned(approval)
+
     async def _decided(self, uid: str, invocation: Invocation) -> bool:
         try:
             gate = await self._gates.read(gate_id(invocation.run_id, "step", uid))

@@ -78,7 +78,7 @@ class Remembering:
             reason=judged.reason,
         )
         return checked.model_copy(
-            update={"pin": pin_now(checked, self._gateway.registry, call_context.policy.hash)}
+            update={"pin": pin_now(checked, self._gateway.registry, call_context.policy)}
         )
 
 

@@ -16,7 +16,6 @@ from planwright.domain.errors import (
     CallCancelled,
     CapabilityChanged,
     CapabilityError,
-    LimitExceeded,
     PlanwrightError,
     RunStopped,
 )
@@ -25,18 +24,18 @@ from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
 from planwright.domain.schedule import cascade_decision
-from planwright.domain.step_ends import bare_result, failed
+from planwright.domain.step_ends import bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
+from planwright.execution.begun_effects import BegunEffects
 from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
-from planwright.execution.recorded_result import by_record, completed, full_output
+from planwright.execution.recorded_result import completed, full_output
 from planwright.models.budget_warnings import warn
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation
 from planwright.state.loop_budget import LoopBudget
-from planwright.state.node import ended_by
 
 PREVIEW = 200
 
@@ -54,6 +53,7 @@ class StepRunner:
         self.approval = settings.approval
         self._limit = settings.tools.result_limit
         self._cancelled = CancelledSteps(gateway, stores, self._limit)
+        self.begun = BegunEffects(stores, self._limit)
         self._run_retries = settings.execution.run_retries
 
     async def inputs(
@@ -214,19 +214,20 @@ class StepRunner:
                 listener = CallListener(may_retry, looked_up, keep, check_turn, invocation.check_cancelled)
                 output = await self.gateway.call(checked.step.capability or "", args, site, listener)
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
-        except (CapabilityError, LimitExceeded) as error:
-            result = await self._unmade(checked, error, invocation)
         except RunStopped:
             raise
+        except CallCancelled:
+            result = await self.cancelled(checked, invocation)
         except PlanwrightError as error:
-            result = bare_result(checked, "failed", code="failed", error=error.cause)
+            result = await self.begun.unmade(checked, error, invocation)
         await warn(self._stores.budgets, invocation)
         seconds = round(invocation.seconds() - started, 3)
         how = {"attempts": tries[0], "seconds": seconds, "kept_from": "".join(kept_from)}
         return result.model_copy(update=how)
 
     async def settle(self, task: StepTask, result: StepResult, invocation: Invocation) -> StepResult:
-        """Record a result, then let the steps that wait for it go on."""
+        """Record a result, then let the steps that wait for it go on; what was begun comes first in it."""
+        result = await self.begun.first(task["checked"], result, invocation)
         self.record(result, invocation)
         await asyncio.sleep(0)  # steps that are ready begin before the end of this one is told
         await self._tell_end(task, result, invocation)
@@ -248,19 +249,6 @@ class StepRunner:
     async def cancelled(self, checked: VerifiedStep, invocation: Invocation) -> StepResult:
         """Make the result of a step that a cancelled run does not go on with; it may have begun before."""
         return await self._cancelled.result(checked, invocation)
-
-    async def _unmade(
-        self, checked: VerifiedStep, error: CapabilityError | LimitExceeded, invocation: Invocation
-    ) -> StepResult:
-        """Make the result of a call that brought nothing, corrected where its effect is on record."""
-        if isinstance(error, CallCancelled):
-            return await self.cancelled(checked, invocation)
-        if isinstance(error, CapabilityError):
-            result = failed(checked, error)
-        else:
-            result = bare_result(checked, "failed", code=ended_by(error), error=str(error))
-        known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
-        return await by_record(checked, result, known, self._stores.blobs, self._limit)
 
     def record(self, result: StepResult, invocation: Invocation) -> None:
         """Write down how a step or a call ended."""

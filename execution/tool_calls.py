@@ -16,7 +16,7 @@ from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
-from planwright.capabilities.policy.consent import DENIES, Judgement, judge
+from planwright.capabilities.policy.consent import DENIES, TAINTED_FROM, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.chain import CREATE_CHAIN
@@ -70,6 +70,10 @@ class CallReader:
         self.registry = registry
         self._call_context = call_context
         self._ask_from = ask_from
+
+    def from_low(self) -> CallReader:
+        """Read the calls of a lane that has changed since it was approved: effects ask from Low risk on."""
+        return CallReader(self.registry, self._call_context, TAINTED_FROM)
 
     async def tools(self, granted: Sequence[str], run_id: str, profile: RunProfile) -> dict[str, Capability]:
         """Look up what a lane is granted, and the chains of its run that need nothing else."""
@@ -166,7 +170,7 @@ class CallReader:
             chain=capability.chain,
             tainted=context.tainted,
         )
-        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy.hash)})
+        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy)})
 
     def _delegation(
         self, args: dict[str, JsonValue], tools: Mapping[str, Capability]

@@ -143,7 +143,7 @@ def _add_plan_zone(
     verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)
     sequence.add_node("verify", asks_where_acted(ends_run(verifying)), routes.after_verify)
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
-    pins = (parts.registry, parts.call_context.policy.hash)
+    pins = (parts.registry, parts.call_context.policy)
     replans = settings.planning.replan_budget
     add_node(graph, "plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
     add_branch(graph, "planner", routes.after_planner)

@@ -10,6 +10,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
+from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Spent
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
@@ -141,9 +142,9 @@ def _surface(
     }
 
 
-def pinned(checked: list[VerifiedStep], registry: Registry, policy_hash: str) -> list[VerifiedStep]:
+def pinned(checked: list[VerifiedStep], registry: Registry, policy: Policy) -> list[VerifiedStep]:
     """Pin each step to what it calls, and to the policy, as they are now."""
-    pins = (pin_now(entry, registry, policy_hash) for entry in checked)
+    pins = (pin_now(entry, registry, policy) for entry in checked)
     return [entry.model_copy(update={"pin": pin}) for entry, pin in zip(checked, pins, strict=True)]
 
 

@@ -19,7 +19,7 @@ from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
 from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit, check_step_gates
-from planwright.capabilities.gateway.pins import GONE, NO_PIN, pin_now
+from planwright.capabilities.gateway.pins import check_pin, pin_now
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import DENIES, Judgement, judge
@@ -27,6 +27,7 @@ from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import gate_id
+from planwright.checkpoints.effects.begun_calls import begun_call
 from planwright.checkpoints.effects.kept_effects import NEW, Past
 from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.checkpoints.plans import PlanKind, RunnablePlan
@@ -133,7 +134,7 @@ class Gateway:
         plan = await self.runnable(site.lease, site.plan_hash, site.checked.uid)
         if not site.checked.is_as(plan.steps.get(site.checked.uid)):
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
-        self.check_pin(site.checked)
+        await self.check_new(site.checked, site.lease)
         args = await self._arguments(capability, params)
         return capability.narrowed(args, self.call_context), args, plan
 
@@ -173,18 +174,29 @@ class Gateway:
 
     def as_pinned(self, checked: VerifiedStep) -> bool:
         """Say whether a step would call what was verified, under the same policy and catalog."""
-        return pin_now(checked, self.registry, self.call_context.policy.hash) == checked.pin
+        return pin_now(checked, self.registry, self.call_context.policy) == checked.pin
 
     def check_pin(self, checked: VerifiedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
-        now = pin_now(checked, self.registry, self.call_context.policy.hash)
-        if now not in (checked.pin, GONE):
-            if not checked.pin:
-                raise CapabilityChanged(NO_PIN, "it is asked for again")
-            changed = (
-                "the policy" if now.split(".")[0] == checked.pin.split(".")[0] else checked.step.shown_name
-            )
-            raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
+        check_pin(checked, self.registry, self.call_context.policy)
+
+    async def check_new(self, checked: VerifiedStep, lease: Lease) -> None:
+        """Check the pin of what is new: what has begun goes on, and is judged by the policy of now.
+
+        A step of a model or a chain goes on once it had an effect, and one call where it can be sent again
+        under its key or looked up. Raises CapabilityChanged.
+        """
+        try:
+            self.check_pin(checked)
+        except CapabilityChanged:
+            if checked.step.agentic or checked.chain:
+                begun = bool((await self._stores.work.of_run(lease.run_id)).under(checked.uid))
+            else:
+                call = await begun_call(self._stores.database, lease, checked.uid)
+                now = self.registry.get(checked.step.capability or "")
+                begun = bool(call and now and call.effect == now.effect != "blind")
+            if not begun:
+                raise
 
     async def _arguments(self, capability: Capability, params: dict[str, JsonValue]) -> dict[str, JsonValue]:
         args = check_arguments(capability, params)

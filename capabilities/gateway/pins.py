@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.policy.file import SEMANTICS, Policy
 from planwright.capabilities.registry import Registry
+from planwright.domain.errors import CapabilityChanged
 from planwright.domain.hashing import sha256
 from planwright.domain.verified_step import VerifiedStep
 
@@ -13,30 +15,62 @@ GONE = "gone"
 NO_PIN = "an older version planned it, and did not record what it would call"
 
 
-def pin_of(capability: Capability, policy_hash: str) -> str:
-    """Name a capability as it is now, and the policy: `<16 hex digits>.<16 hex digits>`."""
-    return f"{capability.digest}.{policy_hash[:16]}"
+def pin_now(checked: VerifiedStep, registry: Registry, policy: Policy) -> str:
+    """Name what a recorded step would call now, and the rules that matter for it; `gone` where it is gone.
+
+    Spelled `<hash of what is called>.<16 hex digits of the rules>`. Rules about others come and go.
+    """
+    tools = {name: registry.get(name) for name in callable_names(checked)}
+    capability = tools.get(checked.step.capability or "")
+    if checked.step.agentic or checked.chain:
+        called = sha256([(name, tool and tool.digest) for name, tool in tools.items()])[:16]
+    elif capability is None:
+        return GONE
+    else:
+        called = capability.digest
+    definition = f"{checked.chain.hash[:16]}-" if checked.chain else ""
+    return f"{definition}{called}.{_rules_hash(checked, tools, policy)[:16]}"
 
 
-def pin_of_tools(names: Iterable[str], registry: Registry, policy_hash: str) -> str:
-    """Name what a step may call that is left to a model, as it is now."""
-    tools = [(name, tool and tool.digest) for name in sorted(names) for tool in [registry.get(name)]]
-    return f"{sha256(tools)[:16]}.{policy_hash[:16]}"
+def check_pin(checked: VerifiedStep, registry: Registry, policy: Policy) -> None:
+    """Raise CapabilityChanged for a step that would call something else than was verified."""
+    now = pin_now(checked, registry, policy)
+    if now in (checked.pin, GONE):
+        return
+    if not checked.pin:
+        raise CapabilityChanged(NO_PIN, "it is asked for again")
+    same_call = now.split(".")[0] == checked.pin.split(".")[0]
+    changed = "the policy" if same_call else checked.step.shown_name
+    raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
 
 
-def pin_now(checked: VerifiedStep, registry: Registry, policy_hash: str) -> str:
-    """Name what a recorded step would call now; `gone` where it is not there any more."""
+def callable_names(checked: VerifiedStep) -> list[str]:
+    """Name what a step may call, in order: its capability, its model's tools, or its chain's parts."""
     if checked.step.agentic:
-        return pin_of_tools(checked.step.tool_hints, registry, policy_hash)
-    if checked.chain is not None:
-        parts = pin_of_tools(checked.chain.needs, registry, policy_hash)
-        return f"{checked.chain.hash[:16]}-{parts}"
-    capability = registry.get(checked.step.capability or "")
-    return GONE if capability is None else pin_of(capability, policy_hash)
+        return sorted(checked.step.tool_hints)
+    return sorted(checked.chain.needs) if checked.chain else [checked.step.capability or ""]
+
+
+def _rules_hash(checked: VerifiedStep, tools: Mapping[str, Capability | None], policy: Policy) -> str:
+    """Hash what can matter for a step: rules that its tools fit, decisions before it, gates it names."""
+    modes = {name: tool.mode if tool else None for name, tool in tools.items()}
+    rules = [
+        rule.hash
+        for rule in policy.rules
+        if any(rule.match.declared(name, mode, None) for name, mode in modes.items())
+    ]
+    decisions = [
+        spec
+        for id_, spec in policy.decisions.items()
+        if id_ in checked.decisions or any(map(spec.covering, modes))
+    ]
+    names = {*checked.step.requires, *(gate for spec in decisions for gate in spec.gates)}
+    gates = {name: gate.model_dump(mode="json") for name, gate in policy.gates.items() if name in names}
+    return sha256([SEMANTICS, rules, [spec.model_dump(mode="json") for spec in decisions], gates])
 
 
 def changed_since(
-    steps: Mapping[str, VerifiedStep], registry: Registry, policy_hash: str, done: Iterable[str] = ()
+    steps: Mapping[str, VerifiedStep], registry: Registry, policy: Policy, done: Iterable[str] = ()
 ) -> list[str]:
     """Say in words what has changed since steps were verified; those in `done` do not run again.
 
@@ -45,7 +79,7 @@ def changed_since(
     finished = set(done)
     changes: list[str] = []
     for checked in steps.values():
-        now = pin_now(checked, registry, policy_hash)
+        now = pin_now(checked, registry, policy)
         if checked.uid in finished or now in (GONE, checked.pin):
             continue
         changes.append(f"{checked.step.id}: {_how(checked, now, registry)}")

@@ -54,11 +54,11 @@ class Match(BaseModel):
     tenant: Globs = None
     """Names or globs of tenants; None for all."""
 
-    def declared(self, name: str, mode: Mode, risk: Risk | None) -> bool:
-        """Say whether a capability is one of those the rule is about; `risk` None where it may be any."""
+    def declared(self, name: str, mode: Mode | None, risk: Risk | None) -> bool:
+        """Say whether a capability is one that the rule is about; `mode`, `risk` None where it may be any."""
         return (
             _names(name, self.capability)
-            and (self.mode is None or mode in self.mode)
+            and (self.mode is None or mode is None or mode in self.mode)
             and (self.risk is None or risk is None or risk in self.risk)
         )
 
@@ -117,6 +117,8 @@ class Rule:
     """Who may approve; empty for anybody."""
     quorum: int
     """How many different people have to approve."""
+    hash: str
+    """Hash of what it says, wherever it stands."""
 
     @property
     def catch_all(self) -> bool:
@@ -211,7 +213,7 @@ def read_policy(text: str, path: Path) -> Policy:
         open_end = "the last rule is no catch-all (one without `match` and `when`): some calls have no answer"
         step = 'end the file with two lines: [[rule]], and decide = "ask"; then: planwright policy check'
         raise SetupError(f"{at}: {open_end}", step)
-    canonical = [entry.model_dump(mode="json", exclude_defaults=True) for entry in entries]
+    canonical = [_spelled(entry) for entry in entries]
     named = {name: gate.model_dump(mode="json", exclude_defaults=True) for name, gate in gates.items()}
     return Policy(path, tuple(rules), sha256([SEMANTICS, canonical, *([named] if named else [])]), gates)
 
@@ -252,7 +254,13 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
         reason=entry.reason.strip(),
         approvers=entry.approvers,
         quorum=entry.quorum,
+        hash=sha256(_spelled(entry)),
     )
+
+
+def _spelled(entry: _Entry) -> dict[str, object]:
+    """Spell what a rule says."""
+    return entry.model_dump(mode="json", exclude_defaults=True)
 
 
 def _at(path: Path, lines: dict[str, int], *keys: str) -> str:

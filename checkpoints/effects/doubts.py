@@ -16,7 +16,7 @@ from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.alternatives import step_replaced_by
 from planwright.checkpoints.effects.undone import recorded_steps
-from planwright.checkpoints.ownership.owners import sender_of
+from planwright.checkpoints.ownership.owners import living_sender, sender_of
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.doubt import (
     CONFIRMED,
@@ -32,11 +32,11 @@ from planwright.domain.errors import CapabilityForbidden, EffectInDoubt, GateErr
 from planwright.domain.hashing import canonical_json, stored_json
 from planwright.domain.results import StepResult
 
-# An intent counts once its run has ended, or its step, because another process may still be sending it.
-# A chain is gone with its run: whether one was made matters to nobody.
-DOUBTFUL = f"""(e.status = 'in_doubt' OR (e.status = 'intent' AND (r.ended_at IS NOT NULL OR EXISTS (
+# An intent counts once its step has ended, because another process may still be sending it. No run ends
+# with one. A chain is gone with its run: whether one was made matters to nobody.
+DOUBTFUL = f"""(e.status = 'in_doubt' OR (e.status = 'intent' AND EXISTS (
         SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid
-        AND json_extract(s.result, '$.code') = 'in_doubt'))))
+        AND json_extract(s.result, '$.code') = 'in_doubt')))
     AND e.capability != '{CREATE_CHAIN}'"""
 """Says of an effect `e` of a run `r` that it is in doubt, in SQL."""
 _OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)
@@ -97,6 +97,19 @@ class Doubts:
             return settled
 
         return await self._database.run("decision", job, synced=True)
+
+
+def leave_in_doubt(connection: sqlite3.Connection, run_id: str, at: datetime) -> None:
+    """Mark what a run that ends has begun and not heard of; no run ends with an intent.
+
+    What a living process may still be sending has no end yet, and gets it from that process.
+    """
+    query = "SELECT key, owner FROM effects WHERE run_id = ? AND status = 'intent'"
+    for key, owner in connection.execute(query, (run_id,)).fetchall():
+        ended = None if living_sender(connection, owner, surely=True) else at.isoformat()
+        change = "UPDATE effects SET status='in_doubt', error=?, ended_at=? WHERE key=?"
+        connection.execute(change, ("" if ended is None else _ENDED, ended, key))
+        append_row(connection, "effect", EFFECTS, key, at)
 
 
 def doubts_of(connection: sqlite3.Connection, run_id: str) -> list[Doubt]:

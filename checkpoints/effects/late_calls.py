@@ -96,7 +96,7 @@ def _let_go_of(connection: sqlite3.Connection, call: EffectCall, at: datetime, w
         return
     marked = connection.execute(
         "UPDATE effects SET status='in_doubt', error=?, ended_at=?"
-        " WHERE key=? AND status='intent' AND owner=?",
+        " WHERE key=? AND status IN ('intent', 'in_doubt') AND ended_at IS NULL AND owner=?",
         (why, at.isoformat(), *at_work),
     )
     if marked.rowcount:

@@ -165,7 +165,8 @@ def sender_of(connection: sqlite3.Connection, effect: sqlite3.Row) -> str:
 
     A person may decide where nobody can tell: else an effect of a lost machine would be in doubt for good.
     """
-    return living_sender(connection, effect["owner"], surely=True) if effect["status"] == "intent" else ""
+    sent = effect["status"] in ("intent", "in_doubt") and effect["ended_at"] is None
+    return living_sender(connection, effect["owner"], surely=True) if sent else ""
 
 
 def is_held(owner: str | None, lease_until: float, owners: OwnerLocks, now: Callable[[], float]) -> bool:

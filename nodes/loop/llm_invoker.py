@@ -58,8 +58,7 @@ def llm_invoker(
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-        prompt = [SystemMessage(instructed("agent", profile.instructions)), *seen]
+        prompt = _prompt(state, steering, profile.instructions)
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -73,7 +72,8 @@ def llm_invoker(
             return {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
-        read = await reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
+        read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
         read, added = answer_searches(read, clean, allowed, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = batch_of(calls, loop.goal, key)
@@ -90,6 +90,12 @@ def llm_invoker(
         }
 
     return llm_invoker
+
+
+def _prompt(state: LoopState, steering: Sequence[AnyMessage], instructions: str) -> list[AnyMessage]:
+    """Show the model its instructions, and of the conversation what is not left out."""
+    seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
+    return [SystemMessage(instructed("agent", instructions)), *seen]
 
 
 async def _ask(

@@ -6,6 +6,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import trace_gate, wait_for_decision
 from planwright.capabilities.gateway.pins import changed_since
+from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.consent.gates import Gates
@@ -19,7 +20,7 @@ from planwright.state.node import Node
 
 
 def plan_approval(
-    gates: Gates, plans: Plans, registry: Registry, policy_hash: str, replan_budget: int
+    gates: Gates, plans: Plans, registry: Registry, policy: Policy, replan_budget: int
 ) -> Node[AgentState, AgentUpdate]:
     """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
 
@@ -30,7 +31,7 @@ def plan_approval(
         if gate.status == "approved":
             steps = await plans.recorded_steps(invocation.run_id, gate.shown_hash)
             done = (uid for uid in steps if invocation.board.settled(uid))
-            if changed := changed_since(steps, registry, policy_hash, done):
+            if changed := changed_since(steps, registry, policy, done):
                 return asked_again(attempts, changed)
         update = apply_decision(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
         if gate.edited is not None:

@@ -54,7 +54,7 @@ def verify(
     rubrics: Rubrics,
 ) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
-    policy = call_context.policy.hash
+    policy = call_context.policy
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
@@ -71,13 +71,13 @@ def verify(
         findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
         all_spent = rules.calls is not None and spent.calls >= rules.calls
         outcome = outcome_of(findings, attempts, settings, all_spent=all_spent)
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy}
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
         if outcome != "ok":
             dumped = [finding.model_dump(mode="json") for finding in findings]
             invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
             return _again(outcome, findings, attempts, state.get("findings", []))
         checked = pinned(checked, registry, policy)
-        checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy)
+        checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy.hash)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores, registry)
         progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])

@@ -25,7 +25,9 @@ def agentic_step(
 ) -> Node[LaneState, LaneUpdate]:
     """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
-    The last words of the model are the output of the step, where its calls bear them out.
+    The last words of the model are the output of the step, where its calls bear them out. A step that has had
+    an effect goes on where it stopped, whatever changed meanwhile: its further calls are judged by what is
+    there now, and ask from Low risk on.
     """
     limit = supersteps(settings)
 
@@ -37,7 +39,7 @@ def agentic_step(
         with invocation.spans.step(task["checked"]):
             missing = runner.begin(task, results, invocation)
             try:
-                runner.gateway.check_pin(task["checked"])
+                await runner.gateway.check_new(task["checked"], invocation.lease)
                 route = route_of_step(router, task, invocation)
             except SetupError as error:
                 failed = unmet_result(task["checked"], error)

@@ -23,7 +23,7 @@ from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
 from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import CANCELLED, bare_result, failed
+from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
@@ -34,20 +34,24 @@ from planwright.state.chain_state import ChainState, ChainTask, ChainUpdate
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
+CHANGED = "it has changed since its chain was approved"
+
 
 def chain_parts(runner: StepRunner, gates: CallGates, stores: Stores) -> Node[ChainState, ChainUpdate]:
     """Go through a chain from its first step; those that were made answer from the record."""
 
     async def chain_parts(state: ChainState, config: RunnableConfig) -> ChainUpdate:
-        run = _Run(runner, gates, stores, state["task"], invocation_of(config))
+        checked, invocation = state["task"].checked, invocation_of(config)
+        run = _Run(runner, gates, stores, state["task"], invocation)
         try:
             return await run.onward()
         except CapabilityError as error:
-            return {"result": bare_result(run.task.checked, "failed", code=error.code, error=error.cause)}
+            not_made = bare_result(checked, "failed", code=error.code, error=error.cause)
         except RunStopped:
             raise
         except PlanwrightError as error:
-            return {"result": bare_result(run.task.checked, "failed", code="failed", error=str(error))}
+            not_made = bare_result(checked, "failed", code="failed", error=str(error))
+        return {"result": await runner.begun.first(checked, not_made, invocation)}
 
     return chain_parts
 
@@ -72,13 +76,18 @@ class _Run:
         task, board = self.task, self.invocation.board
         chain = chain_of(task.checked)
         args = await self._admitted()
+        begun = await self.runner.begun.uids(self.invocation.run_id)
         parts = parts_of(self.invocation.run_id, task.checked, args, self.runner.gateway, board.settled)
+        parts = [part if part.uid in begun else self._asked_anew(part) for part in parts]
         plan_hash = await self._on_record(parts)
         steps: dict[str, JsonValue] = {}
         scope: dict[str, JsonValue] = {"input": args, "steps": steps}
         done: list[StepResult] = []
         for call, part in zip(chain.calls, parts, strict=True):
-            result = board.settled(part.uid) or await self._next(part, scope, plan_hash, is_known(call))
+            known = is_known(call) and not self.changed
+            result = board.settled(part.uid) or await self._next(
+                part, scope, plan_hash, known, begun=part.uid in begun
+            )
             if isinstance(result, str):
                 return {"gate_id": result}
             done.append(result)
@@ -88,6 +97,15 @@ class _Run:
             steps |= {call.id: {"output": output}, str(len(done)): {"output": output}}
             scope["previous_result"] = output
         return {"result": finished(task.checked, done)}
+
+    @property
+    def changed(self) -> bool:
+        """Whether the chain calls something else by now than what was approved, or under other rules."""
+        return not self.runner.gateway.as_pinned(self.task.checked)
+
+    def _asked_anew(self, part: VerifiedStep) -> VerifiedStep:
+        """Give a part of a chain that has changed a gate of its own: no approval from before is for it."""
+        return part.model_copy(update={"asked_with": f"{part.uid}:{part.pin}"}) if self.changed else part
 
     async def _admitted(self) -> dict[str, JsonValue]:
         """Let the call of the chain itself pass, as any call does. Raises CapabilityRejected."""
@@ -107,9 +125,12 @@ class _Run:
         return plan.plan_hash
 
     async def _next(
-        self, part: VerifiedStep, scope: dict[str, JsonValue], plan_hash: str, known: bool
+        self, part: VerifiedStep, scope: dict[str, JsonValue], plan_hash: str, known: bool, *, begun: bool
     ) -> StepResult | str:
-        """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at."""
+        """Make one call, when nobody has to be asked first. Returns its result, or the gate it waits at.
+
+        One that has `begun` asks nobody whether it may: how it ended is the question.
+        """
         invocation, registry = self.invocation, self.runner.gateway.registry
         if invocation.cancelled_by:
             result = await self.runner.cancelled(part, invocation)
@@ -117,9 +138,9 @@ class _Run:
         capability = registry[part.step.capability or ""]
         try:
             args = check_arguments(capability, resolve_params(part.step.params, scope))
-            gate_id = await self._gate(capability, part, args, plan_hash, known)
+            gate_id = "" if begun else await self._gate(capability, part, args, plan_hash, known)
         except CapabilityError as error:
-            return await self._settle(failed(part, error))
+            return await self._settle(await self.runner.begun.unmade(part, error, invocation))
         if gate_id:
             gate = await self.gates.read(gate_id)
             if gate.status == "open":
@@ -149,7 +170,8 @@ class _Run:
             return ""
         await gateway.refuse_again(capability, args, site, sources=False)
         judged = gateway.judge(capability, args, site, "chain")
-        if not (judged.asks or past.again):
+        changed = self.changed and capability.effect != "pure"
+        if not (judged.asks or past.again or changed):
             return ""
         refuse_secrets(
             capability, args, gateway.call_context.redactor
@@ -164,7 +186,7 @@ class _Run:
             "risk": capability.risk,
             "mode": capability.mode,
             "effect": capability.effect,
-            "reason": judged.reason,
+            "reason": judged.reason or CHANGED,
             "plan_hash": plan_hash,
             "chain": chain_of(task.checked).hash,
             "policy": evidence(judged.ruling, gateway.call_context).model_dump(mode="json"),
@@ -175,7 +197,7 @@ class _Run:
         if past.again:
             card |= {"reason": AGAIN, "done_before": invocation.run_id}
             return await self.gates.open(part, card, invocation)
-        with_plan = None if judged.own_gate else await self._with_plan(chain_of(task.checked))
+        with_plan = None if judged.own_gate or changed else await self._with_plan(chain_of(task.checked))
         return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     async def _with_plan(self, chain: Chain) -> Decision | None:
