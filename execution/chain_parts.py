@@ -71,10 +71,13 @@ def parts_of(
     return parts
 
 
-def parts_plan(checked: VerifiedStep, parts: list[VerifiedStep]) -> Plan:
-    """Put the parts of one call of a chain on record as a plan."""
-    chain = chain_of(checked)
+def parts_plan(run_id: str, checked: VerifiedStep, parts: list[VerifiedStep]) -> Plan:
+    """Put the parts of one call of a chain on record as a plan, another one where a part is made again."""
+    chain, base = chain_of(checked), uid_of(run_id, checked.step, checked.needs, 0)
     goal = f"{chain.name} {chain.hash} for {checked.uid}"
+    uids = [part.uid for part in parts]
+    if uids != [_part_uid(base, chain, number, 0) for number in range(1, len(parts) + 1)]:
+        goal += f", again as {sha256(uids)[:16]}"
     return Plan(plan_id=f"chain_{checked.uid}", goal=goal, steps=tuple(part.step for part in parts))
 
 

@@ -19,6 +19,7 @@ from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.consent import DENIES, TAINTED_FROM, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
+from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
@@ -33,6 +34,8 @@ from planwright.planning.surface import Surface, surface_of
 from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
+
+CHANGED = "it has changed since it was approved"
 
 
 def wire_name(name: str) -> str:
@@ -110,6 +113,20 @@ class CallReader:
                 step = None
             calls.append(ToolCall(**identity, checked=step, error=error, proposed=proposed))
         return calls
+
+    async def anew(self, call: ToolCall, invocation: Invocation) -> ToolCall:
+        """Verify a call once more that has changed; one that was approved gets another gate, of its own."""
+        old = call.step
+        tools = await self.tools([old.step.capability or ""], invocation.run_id, invocation.profile)
+        context = self.asking(invocation, tainted=old.tainted)
+        try:
+            step = await self._verify(call.name, old.step.params, tools, old.step.id, context)
+        except CapabilityRejected as refused:
+            return call.model_copy(update={"checked": None, "error": str(refused)})
+        if old.gated:
+            asked = {"gated": True, "asks": True, "reason": CHANGED, "done_before": old.done_before}
+            step = step.model_copy(update={**asked, "asked_with": f"{step.uid}:{step.pin}"})
+        return call.model_copy(update={"checked": step})
 
     async def _verify(
         self,
@@ -228,6 +245,21 @@ def _shares(call: ToolCall) -> bool:
 
 
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:
-    """Put the calls of one reply on record as a plan: only what is on record can be executed."""
+    """Make a plan of the calls of one reply, which `key` names."""
     steps = tuple(call.checked.step for call in calls if call.checked is not None)
     return Plan(plan_id=f"batch_{uuid.uuid5(uuid.NAMESPACE_OID, key).hex[:12]}", goal=goal, steps=steps)
+
+
+async def record_calls(
+    calls: Sequence[ToolCall], goal: str, key: str, plans: Plans, invocation: Invocation
+) -> str:
+    """Put the calls of one reply on record as a plan, and return its hash.
+
+    Only what is on record can be executed.
+    """
+    batch = batch_of(calls, goal, key)
+    checked = [call.checked for call in calls if call.checked is not None]
+    if checked:
+        recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
+        await plans.record(invocation.lease, recorded, invocation.clock())
+    return batch.plan_hash

@@ -63,7 +63,7 @@ def build_loop(
     add_node(graph, "compaction", compaction(shortening))
     add_node(graph, "loop_guard", loop_guard(settings.loop_guard))
     add_node(graph, "tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
-    add_node(graph, "parallel_execution", parallel_execution(gates, stores.proposals))
+    add_node(graph, "parallel_execution", parallel_execution(gates, runner.gateway, reader, stores))
     calling = tool_execution(runner, settings.tools.result_limit)
     add_node(graph, "tool_execution", calling, input_schema=CallTask)
     add_node(graph, "chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
@@ -102,6 +102,8 @@ def _connect(graph: Graph, settings: Settings) -> None:
         return END if state.get("outcome") else after_guard(state)
 
     async def after_sorting(state: LoopState) -> list[Send] | str:
+        if anew := [call for call in state["calls"] if call.call_id in state.get("asked_anew", ())]:
+            return [Send("tool_approval", task) for task in approval_tasks(state, anew)]
         return runnable(state) or "llm_invoker"
 
     async def after_decisions(state: LoopState) -> list[Send] | str:
@@ -111,7 +113,7 @@ def _connect(graph: Graph, settings: Settings) -> None:
     add_branch(graph, "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded])
     add_branch(graph, "loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
-    add_branch(graph, "parallel_execution", after_sorting, [*makers, "llm_invoker"])
+    add_branch(graph, "parallel_execution", after_sorting, ["tool_approval", *makers, "llm_invoker"])
     add_branch(graph, "doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
     for before in ("compaction", *makers):
         graph.add_edge(before, "llm_invoker")

@@ -182,6 +182,8 @@ class LoopState(TypedDict, total=False):
     """Names of the tools that the model searched for and is offered beside its first ones."""
     batch: str
     """Hash under which the calls of the last reply are on record, as the gateway looks them up."""
+    asked_anew: list[str]
+    """Ids of its calls that were approved, have changed since, and are asked about once more."""
     made: list[str]
     """Signatures of all calls so far, the oldest first, for the loop guard."""
     refused: list[str]

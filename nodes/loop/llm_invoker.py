@@ -9,14 +9,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
-from planwright.domain.plan import Plan
 from planwright.execution.grants import Grants
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
-from planwright.execution.tool_calls import CallReader, batch_of, schemas, with_shared_gate
+from planwright.execution.tool_calls import CallReader, record_calls, schemas, with_shared_gate
 from planwright.execution.tool_offer import added_tools, answer_searches, search_schema
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
@@ -76,13 +74,12 @@ def llm_invoker(
         read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
         read, added = answer_searches(read, clean, allowed, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
-        batch = batch_of(calls, loop.goal, key)
-        await _record(batch, calls, stores.plans, invocation)
+        batch = await record_calls(calls, loop.goal, key, stores.plans, invocation)
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
             "calls": calls,
-            "batch": batch.plan_hash,
+            "batch": batch,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
             "added": [*state.get("added", []), *added],
@@ -135,15 +132,6 @@ async def _of_earlier(
     """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
     calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
     return await asking_again(calls, stores, invocation, reader.registry)
-
-
-async def _record(batch: Plan, calls: list[ToolCall], plans: Plans, invocation: Invocation) -> None:
-    """Put the calls of a reply where the gateway looks."""
-    if not batch.steps:
-        return
-    checked = [call.checked for call in calls if call.checked is not None]
-    recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
-    await plans.record(invocation.lease, recorded, invocation.clock())
 
 
 def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:

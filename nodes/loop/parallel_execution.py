@@ -7,10 +7,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.approvals.call_gate import CallGates
+from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.consent.gate import Gate, GateKind, gate_id
+from planwright.checkpoints.effects.begun_calls import begun_uids
 from planwright.checkpoints.memory_proposals import Proposals
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import CapabilityChanged
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
+from planwright.execution.tool_calls import CallReader, record_calls
 from planwright.prompts.fence import OURS
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall
@@ -19,31 +24,57 @@ from planwright.state.node import Node
 WHY = "a model wants to remember it, and you did not say it in these words"
 
 
-def parallel_execution(gates: CallGates, proposals: Proposals) -> Node[LoopState, LoopUpdate]:
-    """Read how the gates were decided, and answer every call that will not be made with the reason."""
+def parallel_execution(
+    gates: CallGates, gateway: Gateway, reader: CallReader, stores: Stores
+) -> Node[LoopState, LoopUpdate]:
+    """Read how the gates were decided, and answer every call that will not be made with the reason.
+
+    A call that has changed since it was verified is verified once more, and asked about if it was approved.
+    """
 
     async def parallel_execution(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation = invocation_of(config)
-        calls: list[ToolCall] = []
         decided: dict[str, Gate] = {}
-        for call in state["calls"]:
-            if call.proposed:
-                calls.append(await _proposed(call, proposals, invocation))
-                continue
-            if not call.waits or call.checked is None:
-                calls.append(call)
-                continue
-            kind: GateKind = "info" if call.asks else "step"
-            id_ = gate_id(invocation.run_id, kind, call.checked.gate_subject)
-            if id_ not in decided:  # the calls of a reply may all share one
-                decided[id_] = await gates.read(id_)
-            calls.append(call.model_copy(update=outcome(decided[id_])))
-        return {
-            "calls": calls,
-            "conversation": [answer_message(call) for call in calls if call.error or call.answer],
-        }
+        calls = [await _decided(call, gates, stores, decided, invocation) for call in state["calls"]]
+        old = [n for n, call in enumerate(calls) if await _has_changed(call, gateway, stores, invocation)]
+        for n in old:
+            calls[n] = await reader.anew(calls[n], invocation)
+        update: LoopUpdate = {"calls": calls, "asked_anew": [calls[n].call_id for n in old if calls[n].waits]}
+        if old:
+            loop, key = state["loop"], f"{state['loop'].lane}.{state['turn']}"
+            update["batch"] = await record_calls(calls, loop.goal, key, stores.plans, invocation)
+        update["conversation"] = [answer_message(call) for call in calls if call.error or call.answer]
+        return update
 
     return parallel_execution
+
+
+async def _decided(
+    call: ToolCall, gates: CallGates, stores: Stores, decided: dict[str, Gate], invocation: Invocation
+) -> ToolCall:
+    """Say of a call that waited, or is only proposed, what became of it; `decided` has the gates read."""
+    if call.proposed and not call.answer:
+        return await _proposed(call, stores.proposals, invocation)
+    if not call.waits or call.checked is None:
+        return call
+    kind: GateKind = "info" if call.asks else "step"
+    id_ = gate_id(invocation.run_id, kind, call.checked.gate_subject)
+    if id_ not in decided:  # the calls of a reply may all share one
+        decided[id_] = await gates.read(id_)
+    return call.model_copy(update=outcome(decided[id_]))
+
+
+async def _has_changed(call: ToolCall, gateway: Gateway, stores: Stores, invocation: Invocation) -> bool:
+    """Say whether a call that would be made is another by now, and was not begun as the one that it was."""
+    if not call.capability or call.asks or call.checked is None or call.capability == DELEGATE:
+        return False
+    if invocation.board.settled(call.checked.uid):
+        return False
+    try:
+        await gateway.check_new(call.checked, invocation.lease)
+    except CapabilityChanged:
+        return call.checked.uid not in await begun_uids(stores.database, invocation.run_id)
+    return False
 
 
 async def _proposed(call: ToolCall, proposals: Proposals, invocation: Invocation) -> ToolCall:

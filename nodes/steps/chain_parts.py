@@ -119,7 +119,7 @@ class _Run:
         return args
 
     async def _on_record(self, parts: list[VerifiedStep]) -> str:
-        plan = parts_plan(self.task.checked, parts)
+        plan = parts_plan(self.invocation.run_id, self.task.checked, parts)
         recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
         await self.stores.plans.record(self.invocation.lease, recorded, self.invocation.clock())
         return plan.plan_hash
@@ -186,7 +186,7 @@ class _Run:
             "risk": capability.risk,
             "mode": capability.mode,
             "effect": capability.effect,
-            "reason": judged.reason or CHANGED,
+            "reason": judged.reason if judged.asks else CHANGED,
             "plan_hash": plan_hash,
             "chain": chain_of(task.checked).hash,
             "policy": evidence(judged.ruling, gateway.call_context).model_dump(mode="json"),

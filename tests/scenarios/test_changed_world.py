@@ -13,26 +13,27 @@ if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
+KIND = "work.post"
 ABOUT_IT = '[[rule]]\nmatch.capability = "work.*"\nwhen = \'args.name != "never"\'\ndecide = "allow"\n'
 LAST = DEFAULT.read_text("utf-8")
 ABOUT_OTHERS = '[[rule]]\nmatch.capability = "mail.*"\ndecide = "deny"\n'
 
 
 def post(scene: Scene) -> dict[str, Any]:
-    return scene.calls(("work__post", {"name": "p0"}))
+    return scene.calls((KIND.replace(".", "__"), {"name": "p0"}))
 
 
 def chain() -> dict[str, Any]:
-    steps = [{"toolName": "work.post", "arguments": {"name": name}} for name in ("p0", "p1")]
+    steps = [{"toolName": KIND, "arguments": {"name": name}} for name in ("p0", "p1")]
     return {"name": "post_both", "description": "Post in a row", "steps": steps}
 
 
 def in_plan(scene: Scene) -> list[Any]:
-    return [scene.plan(scene.step("p0", "work.post"))]
+    return [scene.plan(scene.step("p0", KIND))]
 
 
 def in_step(scene: Scene) -> list[Any]:
-    step = {"id": "s1", "description": "Post it", "tool_hints": ["work.post"]}
+    step = {"id": "s1", "description": "Post it", "tool_hints": [KIND]}
     return [scene.plan(step), post(scene), "posted"]
 
 
@@ -50,18 +51,18 @@ def in_chain(scene: Scene) -> list[Any]:
 
 
 def in_sub_agent(scene: Scene) -> list[Any]:
-    delegate = scene.calls(("agent__delegate", {"task": "Post", "tools": ["work.post"]}))
+    delegate = scene.calls(("agent__delegate", {"task": "Post", "tools": [KIND]}))
     return [delegate, post(scene), "posted"]
 
 
 def in_sub_agent_of_step(scene: Scene) -> list[Any]:
-    step = {"id": "s1", "description": "Post it", "tool_hints": ["work.post", "agent.delegate"]}
-    delegate = scene.calls(("agent__delegate", {"task": "Post", "tools": ["work.post"]}))
+    step = {"id": "s1", "description": "Post it", "tool_hints": [KIND, "agent.delegate"]}
+    delegate = scene.calls(("agent__delegate", {"task": "Post", "tools": [KIND]}))
     return [scene.plan(step), delegate, post(scene), "posted", "posted"]
 
 
 def in_chain_of_step(scene: Scene) -> list[Any]:
-    tools = ["work.post", "tool.create_chain"]
+    tools = [KIND, "tool.create_chain"]
     step = {"id": "s1", "description": "Post it", "tool_hints": tools}
     made = scene.calls(("tool__create_chain", chain()))
     return [scene.plan(step), made, scene.calls(("post_both", {})), "posted"]
@@ -81,7 +82,7 @@ def killed(scene: Scene, shape: Any) -> list[Any]:
     (scene.workspace / "policy.toml").write_text(LAST, "utf-8")
     (scene.workspace / "die-p0").touch()
     scene.child(
-        scene.entry(message="Post things; delegate to agents; make a chain"),
+        scene.entry(message="Post things; book them; delegate to agents; make a chain"),
         replies=said,
         settings=settings,
         dies=True,
@@ -123,3 +124,77 @@ def test_an_effect_in_doubt_is_asked_about_before_anything_else(scene: Scene, sh
     (run,) = scene.rows("SELECT status, ended_at FROM runs")
     assert run["status"] == "completed"
     assert scene.rows("SELECT key FROM effects WHERE status = 'intent'") == []
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_what_its_receiver_knows_by_its_key_goes_on_under_that_key(
+    scene: Scene, shape: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.scenarios.test_changed_world.KIND", "work.book")
+    killed(scene, shape)
+    (begun,) = scene.rows("SELECT key, status FROM effects WHERE capability = 'work.book'")
+    assert begun["status"] == "intent"
+    (scene.workspace / "policy.toml").write_text(ABOUT_IT + LAST, "utf-8")
+    agent = scene.agent(
+        model=ScriptedModel(replies=["posted", "posted", "the answer"]), approval={"plan": "never"}
+    )
+    assert to_the_end(scene, agent) == []
+    rows = scene.rows(
+        "SELECT key, status FROM effects WHERE args LIKE '%\"p0\"%' AND capability = 'work.book'"
+    )
+    assert [(row["key"], row["status"]) for row in rows] == [(begun["key"], "done")]
+    assert scene.done.count("p0") == 1
+
+
+def test_the_rest_of_a_chain_that_has_changed_asks_a_person(scene: Scene) -> None:
+    killed(scene, in_chain)
+    (scene.workspace / "policy.toml").write_text(ABOUT_IT + LAST, "utf-8")
+    agent = scene.agent(model=ScriptedModel(replies=["the answer"]), approval={"plan": "never"})
+    output = scene.recover(agent)
+    (effect,) = output["__interrupt__"][0].value["shown"]["effects"]
+    happened = {"key": effect["key"], "happened": True, "result": {"text": "seen", "turn": 1}}
+    output = scene.answer(agent, {"decisions": [{"type": "respond", "effects": [happened]}]})
+    card = output["__interrupt__"][0].value["shown"]
+    assert (card["args"]["name"], card["reason"]) == ("p1", "it has changed since its chain was approved")
+    assert scene.done == ["began p0"]
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert scene.done == ["began p0", "p1"]
+
+
+def test_an_approval_of_what_has_changed_since_is_asked_for_again(scene: Scene) -> None:
+    (scene.workspace / "policy.toml").write_text(LAST, "utf-8")
+    never = {"planning": {"mode": "never"}}
+    calls = scene.calls(("work__destroy", {"name": "p0"}), ("work__post", {"name": "p1"}))
+    scene.ask(scene.agent(calls, "never said", **never), "Destroy p0, and post p1")
+    (scene.workspace / "policy.toml").write_text(ABOUT_IT + LAST, "utf-8")
+    agent = scene.agent("the answer", **never)
+    output = scene.decide(agent, "approve")
+    (card,) = [found.value["shown"] for found in output["__interrupt__"]]
+    assert (card["capability"], card["reason"]) == ("work.destroy", "it has changed since it was approved")
+    assert scene.done == []
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert sorted(scene.done) == ["p0", "p1"]
+
+
+@pytest.mark.parametrize("happened", [True, False], ids=["happened", "not"])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_a_doubt_can_be_decided_after_an_edit(scene: Scene, shape: Any, happened: bool) -> None:
+    killed(scene, shape)
+    agent = scene.agent("never said", approval={"plan": "never"})
+    (asked,) = scene.recover(agent)["__interrupt__"]
+    agent.close()
+    (scene.workspace / "policy.toml").write_text(ABOUT_IT + LAST, "utf-8")
+    again = [] if happened or "chain" in shape.__name__ or shape is in_plan else [post(scene)]
+    rest = ScriptedModel(replies=[*again, "posted", "posted", "the answer"])
+    agent = scene.agent(model=rest, approval={"plan": "never"})
+    (effect,) = asked.value["shown"]["effects"]
+    result = {"result": {"text": "seen", "turn": 1}} if happened else {}
+    answer = {"type": "respond", "effects": [{"key": effect["key"], "happened": happened, **result}]}
+    output = scene.answer(agent, {"decisions": [{**answer, "gate_id": asked.value["gate_id"]}]})
+    for _ in range(10):
+        if not (interrupts := output.get("__interrupt__", ())):
+            break
+        assert "effects" not in interrupts[0].value["shown"] or not interrupts[0].value["shown"]["effects"]
+        output = scene.decide(agent, "approve")
+    assert (output["status"], happened) == ("completed", happened), output["answer"]
+    assert scene.done.count("p0") == (0 if happened else 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sqlite3
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -158,3 +159,19 @@ async def test_what_a_living_process_may_still_send_cannot_be_said_not_to_have_h
         await stores.doubts.decide("run_1", [EffectAnswer(key=doubt.key, happened=False)], "kim", NOW)
     assert len(await stores.doubts.of_run("run_1")) == 1
     await stores.doubts.decide("run_1", [EffectAnswer(key=doubt.key, happened=True)], "kim", NOW)
+
+
+async def test_no_run_ends_with_an_intent(stores: Stores, begin: Begin) -> None:
+    await begin()
+    await settled(stores, CALL, None)
+
+    def end_by_hand(connection: sqlite3.Connection) -> None:
+        connection.execute("UPDATE runs SET ended_at = ? WHERE run_id = 'run_1'", (NOW.isoformat(),))
+
+    with pytest.raises(Exception, match="a run does not end while it has begun an effect"):
+        await stores.database.run("end", end_by_hand)
+    await end(stores)
+    query = "SELECT status, ended_at FROM effects"
+    (row,) = await stores.database.read(lambda c: [tuple(row) for row in c.execute(query)])
+    assert row[0] == "in_doubt"
+    assert (await stores.runs.read("run_1")).ended_at == NOW.isoformat()  # type: ignore[union-attr]
