@@ -124,8 +124,8 @@ class CallReader:
         except CapabilityRejected as refused:
             return call.model_copy(update={"checked": None, "error": str(refused)})
         if old.gated:
-            asked = {"gated": True, "asks": True, "reason": CHANGED, "done_before": old.done_before}
-            step = step.model_copy(update={**asked, "asked_with": f"{step.uid}:{step.pin}"})
+            gate_fields = {"gated": True, "asks": True, "reason": CHANGED, "done_before": old.done_before}
+            step = step.model_copy(update={**gate_fields, "asked_with": f"{step.uid}:{step.pin}"})
         return call.model_copy(update={"checked": step})
 
     async def _verify(
