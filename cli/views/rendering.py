@@ -7,12 +7,22 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    ConsoleRenderable,
+    Group,
+    RenderableType,
+    RenderHook,
+    RenderResult,
+)
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +38,7 @@ from planwright.presentation.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 _GAP = re.compile(r"\n(?:[^\S\n]*\n){3,}")
+WIDTH_IN_A_PIPE = 4000  # cells
 LABEL = 11  # cells of the name before a fact
 LEAST_REQUEST = 24  # cells beside the other columns of a list, else it stands below them
 LONGEST_REQUEST = 300  # characters of a request in a list
@@ -36,8 +47,36 @@ LONGEST_REQUEST = 300  # characters of a request in a list
 def console(stderr: bool = False) -> Console:
     """Open a console that wraps for a person, leaves lines whole for a pipe, and shows brackets as such."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else 4000
-    return Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    piped = not stream.isatty()
+    width = WIDTH_IN_A_PIPE if piped else None
+    opened = Console(file=stream, highlight=False, markup=False, emoji=False, width=width)
+    if piped:
+        opened.push_render_hook(_Unpadding())
+    return opened
+
+
+class _Unpadding(RenderHook):
+    """Leave out the spaces that rich fills lines up with, to the width of a window that a pipe has not."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Unpadded(renderable) for renderable in renderables]
+
+
+@dataclass(frozen=True)
+class _Unpadded:
+    """Something printed without the spaces at the ends of its lines."""
+
+    content: RenderableType
+    """What is printed."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line, ends in Segment.split_lines_terminator(console.render(self.content, options)):
+            while ends and line and not line[-1].control:
+                text, style, _ = line.pop()
+                if text := text.rstrip(" "):
+                    line.append(Segment(text, style))
+                    break
+            yield from [*line, Segment.line()] if ends else line
 
 
 def label(name: str, text: str, style: str = "") -> Table:

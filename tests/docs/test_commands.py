@@ -65,10 +65,15 @@ def test_every_other_line_of_the_shell_is_listed() -> None:
     assert others == {shlex.join(shlex.split(line)) for line in OTHERS}
 
 
+def test_only_the_folder_of_an_example_is_there() -> None:
+    assert _is_there("examples/refund/README.md", ["cd", "examples/refund"])
+    assert not _is_there("README.md", ["cd", "docs"]), "as planwright-demo after make demo"
+
+
 def _is_there(place: str, words: list[str]) -> bool:
     """Say whether a line goes to the folder of an example, or starts a program that is in it."""
     if words[0] == "cd":
-        return (ROOT / words[1]).is_dir()
+        return words[1].startswith("examples/") and (ROOT / words[1]).is_dir()
     program = words[0] if words[0].startswith("./") else words[1]
     return words[0] in STARTS and (ROOT / place).parent.joinpath(program).is_file()
 
