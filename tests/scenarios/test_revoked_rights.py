@@ -8,7 +8,7 @@ import pytest
 
 from planwright.domain.errors import StoreFailed
 from planwright.graph.agent import Agent
-from tests.on_postgres import URL
+from tests.opened_store import URL
 from tests.postgres_server import PostgresServer
 from tests.scenarios.conftest import Scene
 
