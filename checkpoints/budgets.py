@@ -30,7 +30,7 @@ from planwright.checkpoints.budget_usage import (
 )
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import Limit, Unit, refuse_overspending, say, unpriced
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.domain.errors import BudgetExceeded, PlanwrightError
 from planwright.domain.lease import Lease
 from planwright.domain.windows import utc_text
@@ -89,8 +89,8 @@ class Budgets:
                 refuse_overspending(standing, _by_unit(call.amount))
             _insert(connection, call, row, at)
 
-        if usage is not None and not shared:
-            self._database.submit("reserve", held(lease, job), rides=True)
+        if lease is not None and not shared:
+            ride(self._database, "reserve", lease, job)
             return id_
         try:
             await self._database.run("reserve", held(lease, job))
@@ -108,7 +108,7 @@ class Budgets:
             await self._database.run("settle", job)
             return
         (await self._usage(lease)).settle(reservation, actual)
-        self._database.submit("settle", held(lease, job), rides=True)
+        ride(self._database, "settle", lease, job)
 
     async def spent(self, run_id: str, at: datetime) -> Spent:
         """Sum up what a run has used and still holds in reserve, as it is on record."""

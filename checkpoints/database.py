@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
@@ -27,6 +28,7 @@ from planwright.checkpoints.reader import Answer, Reader, Waiter
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
+_LOG = logging.getLogger("planwright.checkpoints")
 RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
 STATE = frozenset(("checkpoint", "writes", "journal"))
@@ -35,6 +37,7 @@ BESIDE = STATE | {"parts"}
 """Names of jobs that ride and that no read waits for, unless it names them."""
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
+Lost = Callable[[BaseException], None]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class _Item:
     """What is done with the connection, in one transaction."""
     waiter: Waiter
     """Gets what the job returns or raises."""
+    lost: Lost | None = None
+    """Is told what it raises, in the writer's thread and before any later job; None for no one."""
     rides: bool = False
     """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
     synced: bool = False
@@ -86,14 +91,23 @@ class Database:
         """Whether it has been opened, and not closed since."""
         return self._thread is not None
 
-    def submit(self, name: str, job: Job[T], *, rides: bool = False, synced: bool = False) -> Future[T]:
+    def submit(
+        self,
+        name: str,
+        job: Job[T],
+        *,
+        rides: bool = False,
+        synced: bool = False,
+        lost: Lost | None = None,
+    ) -> Future[T]:
         """Queue a job without waiting; later jobs never overtake it.
 
         One that `rides` is committed with the next that somebody waits for, or after a moment, or where that
-        fails with the one after it: nothing that was queued later is committed without it.
+        fails with the one after it: nothing that was queued later is committed without it. Where it is itself
+        what cannot be done, `lost` is told so before a later job begins.
         """
         future: Future[T] = Future()
-        self._put(_Item(name, job, future, rides, synced))
+        self._put(_Item(name, job, future, lost, rides, synced))
         return future
 
     def call(self, name: str, job: Job[T]) -> T:
@@ -186,7 +200,7 @@ class Database:
         try:
             self.engine.begin(connection, synced=any(item.synced for item in batch))
             for item in batch:
-                answers.append((item.waiter, *_in_savepoint(connection, item.job)))
+                answers.append((item.waiter, *self._done(connection, item)))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             with contextlib.suppress(sqlite3.Error):
@@ -200,6 +214,17 @@ class Database:
                 self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
         _answer(answers)
+
+    def _done(self, connection: sqlite3.Connection, item: _Item) -> tuple[Any, BaseException | None]:
+        value, problem = _in_savepoint(connection, item.job)
+        if refused := isinstance(problem, sqlite3.Error):
+            problem = self.engine.failure(problem)
+        if problem is not None and item.rides:
+            if refused or item.lost is None:
+                _LOG.error("%s was not written, and nobody waits for it: %s", item.name, problem)
+            if item.lost is not None:
+                item.lost(problem)
+        return value, problem
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:

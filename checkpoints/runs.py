@@ -17,7 +17,7 @@ from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import leave_in_doubt
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
@@ -168,7 +168,7 @@ class Runs:
             close_gates(connection, lease.run_id, at, "the end of the run")
             seal(connection, lease.run_id, at)
 
-        self._database.submit("end", held(lease, job), rides=True, synced=True)
+        ride(self._database, "end", lease, job, synced=True)
 
     async def cancel(self, run_id: str, by: str, at: datetime, ends_as: RunStatus = "cancelled") -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
@@ -203,10 +203,12 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO threads (thread_id, tenant, title, title_hash) VALUES (?,?,?,?)", row
+                "INSERT INTO threads (thread_id, tenant, title, title_hash) VALUES (?,?,?,?)"
+                " ON CONFLICT DO NOTHING",
+                row,
             )
 
-        self._database.submit("title", held(lease, job), rides=True)
+        ride(self._database, "title", lease, job)
 
     async def has_title(self, thread_id: str) -> bool:
         """Say whether a thread has its name already."""

@@ -26,6 +26,10 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
             f"{path} is locked by another program",
             "close that program (a database browser, a backup), then try again",
         )
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreFailed(
+            f"the store {path} refuses a statement: {text}", "see what refuses it: planwright db check"
+        )
     broken = "disk I/O" in text or "Input/output error" in text
     if "is full" in text or "No space left" in text or (broken and _is_full(path)):
         return StoreFailed(f"there is no space left for {path}: {text}", "free space; nothing is lost")

@@ -114,7 +114,6 @@ class Door:
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
         seen_token = None if fresh else arrival.seen_token
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s, seen_token)
-        self.stores.saver.begin(lease)
         watching: asyncio.Task[None] | None = None
         reason = ""
         try:
@@ -170,7 +169,7 @@ class Door:
             gates = await self.stores.gates.of_thread(run.thread_id)
             offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
             invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
-            invocation.land = partial(self.stores.saver.landed, run.thread_id)
+            invocation.land = partial(self.stores.saver.landed, lease)
         ours = {CONFIG_KEY: invocation, LEASE_KEY: lease, PAID_KEY: invocation.paid}
         configurable = {**arrival.config.get("configurable", {}), **ours}
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
@@ -207,7 +206,6 @@ class Door:
             emitted_keys=keys,
             worked_before_s=worked_s,
             redactor=self.redactor,
-            check_writes=partial(stores.saver.check, run.thread_id),
             listeners=(log_event, spans.hear) if spans.on else (log_event,),
             spans=spans,
         )
@@ -256,12 +254,12 @@ class Door:
         return waits if run and not run.ended else "then run it again: it is not on record"
 
     async def _close(self, lease: Lease, *, ended: bool) -> None:
-        """Raise what was not written; remove the checkpoints that an ended run needs no more."""
+        """Wait for what was written; remove the checkpoints that an ended run needs no more."""
         saver = self.stores.saver
         if ended:
             saver.close_run(lease, self.settings.storage.checkpoints_of(lease.tenant))
         else:
-            await saver.landed(lease.thread_id)
+            await saver.landed(lease)
 
     async def stopping(self, admitted: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
@@ -272,6 +270,7 @@ class Door:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         run = admitted.run
         now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now
+        admitted.invocation.check_writes()
         if now is None or now.ended or now.cancelled_by:
             await self._close(admitted.invocation.lease, ended=now is not None and now.ended)
             return
@@ -288,7 +287,7 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
-        self.stores.saver.check(run.thread_id)
+        admitted.invocation.check_writes()
         self.answering.shown_gates.show(run.run_id, ids := [gate.gate_id for gate in gates])
         _LOG.info("run %s waits at %s", run.run_id, ", ".join(ids), extra=ids_of(run))
 

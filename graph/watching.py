@@ -84,7 +84,7 @@ class Watching:
         else:
             invocation.record_event("session_paused", {"reason": reason}, str(invocation.lease.token))
             await self._stores.runs.set_status(invocation.lease, "paused", reason)
-        self._stores.saver.check(invocation.thread_id)
+        invocation.check_writes()
         _LOG.info("run %s stands still: %s", invocation.run_id, reason, extra=ids_of(invocation))
 
     def keep_time(self, invocation: Invocation) -> None:

@@ -98,8 +98,6 @@ class Invocation:
     """Hear of every event after it is recorded: logs and traces."""
     spans: Spans = field(default_factory=NoSpans)
     """Opens the spans of the invocation, where a program collects them."""
-    check_writes: Callable[[], None] = lambda: None
-    """Raises what kept something of the run from being written: then nothing more is done for it here."""
     land: Callable[[], Awaitable[None]] = nothing_to_wait_for
     """Waits until what a node wrote is durable, where its checkpoint goes into another store."""
     node_by_node: bool = False
@@ -113,6 +111,10 @@ class Invocation:
 
     def __post_init__(self) -> None:
         self.began_s = self.seconds()
+
+    def check_writes(self) -> None:
+        """Raise what kept something of the run from being written: then nothing more is done for it here."""
+        self.lease.check()
 
     def drain(self, reason: str, *, queue_again: bool = False) -> None:
         """Stop before the next superstep; steps that have begun are finished, and no other begins."""

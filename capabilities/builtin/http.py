@@ -218,7 +218,8 @@ def _failure(error: httpx.TransportError, approved: ApprovedRequest, effect: Eff
     unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if unsent or effect != "blind":
         return CapabilityUnavailable(f"{host} is unreachable: {why_unreachable(error)}")
-    return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {problem}")
+    cause = f"{host} broke off before it answered the {approved.method}: {problem}"
+    return EffectInDoubt(cause, f"look at {host} whether the {approved.method} is there")
 
 
 def _check_status(answer: HttpReply, approved: ApprovedRequest, effect: Effect) -> None:
@@ -228,7 +229,8 @@ def _check_status(answer: HttpReply, approved: ApprovedRequest, effect: Effect) 
     if refused_unread or (effect != "blind" and (status == 408 or status >= 500)):
         raise CapabilityUnavailable(cause)
     if status == 408 or status >= 500:
-        raise EffectInDoubt(f"{cause} to the {approved.method}")
+        find_out = f"look at {httpx.URL(answer.url).host} whether the {approved.method} is there"
+        raise EffectInDoubt(f"{cause} to the {approved.method}", find_out)
     if status >= 400:
         raise CapabilityRejected(f"{cause}: {answer.body.text[:200]}")
     if approved.method in SAFE_METHODS and 300 <= status < 400 and status != 304:

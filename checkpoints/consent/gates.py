@@ -45,9 +45,9 @@ class Gates:
                 left_s = seconds_left(session, gate.requested_at, self._timer)
                 expires_at = min(expires_at, gate.requested_at + timedelta(seconds=max(0, left_s)))
             connection.execute(
-                "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
+                "INSERT INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
                 " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot, channel)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?)",
+                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?) ON CONFLICT DO NOTHING",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
                 + (gate.shown_hash, canonical_json(gate.card), sha256(gate.card))
                 + (gate.requested_at.isoformat(), expires_at.isoformat())

@@ -142,7 +142,8 @@ def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
     past = past_of(connection, call)
     if past.key:
         connection.execute(
-            "INSERT OR IGNORE INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)",
+            "INSERT INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)"
+            " ON CONFLICT DO NOTHING",
             (call.run_id, tenant, call.uid, call.within, past.key),
         )
     return past

@@ -24,7 +24,7 @@ from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.checkpoints.ownership.owners import living_sender
 from planwright.checkpoints.runs import FAMILY
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
@@ -209,12 +209,12 @@ class Ledger:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
-                " VALUES (?,?,?,?,?,?,?)",
+                "INSERT INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
+                " VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                 (*row, content, at.isoformat()),
             )
 
-        self._database.submit("step", held(lease, job), rides=True)
+        ride(self._database, "step", lease, job)
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""

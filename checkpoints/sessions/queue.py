@@ -77,7 +77,7 @@ class Queue:
                 + (schedule,),
             )
             connection.executemany(
-                "INSERT OR IGNORE INTO own_parts (run_id, tenant, name) VALUES (?,?,?)", parts
+                "INSERT INTO own_parts (run_id, tenant, name) VALUES (?,?,?) ON CONFLICT DO NOTHING", parts
             )
             write_event(connection, run.run_id, "task_queued", event, at)
 

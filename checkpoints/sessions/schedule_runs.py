@@ -58,7 +58,7 @@ class ScheduleRuns:
     async def leave_out(self, time: ScheduledTime, tenant: str) -> None:
         """Write down that a time is left out; one that another worker has taken stays as it is."""
         values = (time.name, tenant, time.due.isoformat(), None)
-        query = _TAKE.replace("INSERT", "INSERT OR IGNORE", 1)
+        query = f"{_TAKE} ON CONFLICT DO NOTHING"
         await self._database.run("schedule", lambda c: c.execute(query, values).rowcount, synced=True)
 
 

@@ -112,6 +112,7 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
         if lacking := sorted(_columns(_made_new()) - _columns(connection)):
             yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
         else:
+            yield from _of_triggers(connection)
             yield from _of_search(connection)
 
 
@@ -129,6 +130,17 @@ def _columns(connection: sqlite3.Connection) -> set[str]:
         " WHERE t.type = 'table' AND t.name NOT LIKE 'memories_fts%'"
     )
     return {row[0] for row in connection.execute(query)}
+
+
+def _of_triggers(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
+    """Compare what the file does by itself with each row: what is not of ours may refuse or change it."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    ours, there = ({row[0]: row[1] for row in each.execute(query)} for each in (_made_new(), connection))
+    if other := sorted(name for name in there if there[name] != ours.get(name)):
+        next_step = "remove them with the program that made them: DROP TRIGGER"
+        yield StoreFinding(RECORDS, f"triggers of others act on its rows: {several(other)}", next_step)
+    if gone := sorted(ours.keys() - there.keys()):
+        yield StoreFinding(RECORDS, f"triggers that keep rows as they are are gone: {several(gone)}", RESTORE)
 
 
 def _of_search(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
