@@ -234,6 +234,7 @@ CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
 """,
     "ALTER TABLE threads ADD COLUMN title_hash TEXT",
+    "CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback'",
 )
 
 OLD_CHECKPOINT_VERSION = 2
