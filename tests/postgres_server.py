@@ -126,6 +126,7 @@ class PostgresServer:
 
     def promote_alone(self) -> None:
         """Start a standby that was killed, with nobody to follow, and make it a primary."""
+        self.process.wait(PATIENCE_S)
         with (self.folder / "data" / "postgresql.auto.conf").open("a") as settings:
             settings.write("primary_conninfo = ''\n")
         self.again()
