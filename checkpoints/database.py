@@ -3,7 +3,8 @@
 Jobs are functions of the connection. The thread takes all that wait, runs each in a savepoint, commits them
 together and then answers: nobody hears of a write that a kill could undo, and what is `synced` outlives a
 loss of power too, with all before it. What nobody waits for rides with the next job that somebody does. A job
-can be awaited from any event loop and called without one. Reads have a connection of their own.
+can be awaited from any event loop and called without one. Reads have a connection of their own. A store that
+lacks what its mark has, has gone back: nothing is written until a person has said go.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from typing import Any, TypeVar
 
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
+from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.reader import Answer, Reader, Waiter
+from planwright.domain.errors import StoreFailed
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
@@ -35,6 +38,8 @@ STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
 BESIDE = STATE | {"parts"}
 """Names of jobs that ride and that no read waits for, unless it names them."""
+ALWAYS = frozenset(("read", "sign_in", "accept"))
+"""Names of jobs that are done in a store that has gone back, too."""
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
 Lost = Callable[[BaseException], None]
@@ -56,6 +61,8 @@ class _Item:
     """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
     synced: bool = False
     """Whether the disk has to have it before anybody hears of it."""
+    begins: bool = False
+    """Whether an effect is begun with it: the mark has to have that, too, before anybody hears of it."""
 
 
 class Database:
@@ -73,8 +80,10 @@ class Database:
         boundary: Boundary | None = None,
         redactor: Redactor | None = None,
         engine: Engine | None = None,
+        mark: Mark | None = None,
     ) -> None:
         self.path = path
+        self._mark = mark
         self.engine = engine or SqliteEngine(path, migrations, busy_timeout_s, redactor)
         self._boundary = boundary
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -114,13 +123,14 @@ class Database:
         """Run a job and wait for its commit, without an event loop."""
         return self.submit(name, job).result()
 
-    async def run(self, name: str, job: Job[T], *, synced: bool = False) -> T:
+    async def run(self, name: str, job: Job[T], *, synced: bool = False, begins: bool = False) -> T:
         """Run a job and await its commit, on any event loop; one that is `synced` outlives a loss of power.
 
-        A caller that is cancelled stops waiting, but what it queued still happens: no record may be lost.
+        Of one that `begins` an effect the mark of the store has to know, too. A caller that is cancelled
+        stops waiting, but what it queued still happens: no record may be lost.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        item = _Item(name, job, future, synced=synced)
+        item = _Item(name, job, future, synced=synced, begins=begins)
         if self._thread is None:
             await asyncio.to_thread(self._put, item)  # opening blocks
         else:
@@ -195,17 +205,21 @@ class Database:
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
-        answers: list[Answer] = []
         self._reach(f"before {names}")
         try:
             self.engine.begin(connection, synced=any(item.synced for item in batch))
+<<<<<<< HEAD
             for item in batch:
                 answers.append((item.waiter, *self._done(connection, item)))
             connection.execute("COMMIT")
         except sqlite3.Error as error:
+=======
+            answers = self._transacted(connection, batch)
+        except (sqlite3.Error, StoreFailed) as error:
+>>>>>>> mark
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            failure = self.engine.failure(error)
+            failure = self.engine.failure(error) if isinstance(error, sqlite3.Error) else error
             answers = [(item.waiter, None, failure) for item in batch if not item.rides]
             self._carried = [item for item in batch if item.rides]
         with self._counting:
@@ -215,6 +229,7 @@ class Database:
         self._reach(f"after {names}")
         _answer(answers)
 
+<<<<<<< HEAD
     def _done(self, connection: sqlite3.Connection, item: _Item) -> tuple[Any, BaseException | None]:
         value, problem = _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
@@ -225,6 +240,28 @@ class Database:
             if item.lost is not None:
                 item.lost(problem)
         return value, problem
+=======
+    def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
+        """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
+        setback = self._mark.setback(connection) if self._mark else None
+        refusal = setback.error() if setback else None
+        answers: list[Answer] = []
+        for item in batch:
+            if refusal and item.name not in ALWAYS:
+                answers.append((item.waiter, None, refusal))
+            else:
+                answers.append((item.waiter, *_in_savepoint(connection, item.job)))
+        begins = any(item.begins for item in batch) and not refusal
+        begun = self._mark.advance(connection) if self._mark and begins else None
+        connection.execute("COMMIT")
+        if self._mark and begun:
+            try:
+                self._mark.write(begun)
+            except StoreFailed as error:  # what is committed stays so, and is not sent
+                unsent = [item.waiter for item in batch if item.begins]
+                answers = [(answer[0], None, error) if answer[0] in unsent else answer for answer in answers]
+        return answers
+>>>>>>> mark
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:

@@ -240,6 +240,7 @@ CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
         SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
     SELECT RAISE(ABORT, 'a run does not end while it has begun an effect that was not heard of'); END;
 """,
+    "CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback'",
 )
 
 OLD_CHECKPOINT_VERSION = 2

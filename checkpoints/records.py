@@ -30,6 +30,7 @@ from planwright.checkpoints.effects.work_records import WorkRecords
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.journal import Journal
+from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.migrations import MIGRATIONS
@@ -58,6 +59,8 @@ class Records:
 
     database: Database
     """The database that the tables are in."""
+    mark: Mark
+    """How far it has come, outside of it."""
     runs: Runs
     """Runs and the titles of threads."""
     leases: Leases
@@ -146,12 +149,13 @@ class StoreOptions(TypedDict, total=False):
 def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
     """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
     parts = (_in_server if options.get("url") else _in_folder)(folder, options)
-    database, blobs, owners, leases, shared = parts
+    database, mark, blobs, owners, leases, shared = parts
     timer = options.get("timer")
     if timer is None or (options.get("url") and timer.boot):  # not the clock of a test
         timer = shared
     return Records(
         database=database,
+        mark=mark,
         runs=Runs(database),
         leases=leases,
         plans=Plans(database),
@@ -184,26 +188,27 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
     )
 
 
-_Parts = tuple[Database, Blobs, OwnerLocks, Leases, Timer]
+_Parts = tuple[Database, Mark, Blobs, OwnerLocks, Leases, Timer]
 
 
 def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
     path, redactor = folder / "planwright.db", options.get("redactor")
-    database = _database(path, options, None)
+    database = _database(path, options, None, mark := Mark(folder_of(path)))
     blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
-    return database, blobs, owners, Leases(database, owners), Timer(boot=boot_id())
+    return database, mark, blobs, owners, Leases(database, owners), Timer(boot=boot_id())
 
 
 def _in_server(folder: Path, options: StoreOptions) -> _Parts:
     patience_s, redactor = options.get("busy_timeout_s", PATIENCE_S), options.get("redactor")
     server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
-    database = _database(folder / "planwright.db", options, server.engine)
+    path, mark = folder / "planwright.db", server.mark(folder)
+    database = _database(path, options, server.engine, mark)
     seconds = server.owners.seconds
     leases, timer = Leases(database, server.owners, seconds), Timer(seconds, boot=server.engine.label)
-    return database, server.blobs(database), server.owners, leases, timer
+    return database, mark, server.blobs(database), server.owners, leases, timer
 
 
-def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Database:
+def _database(path: Path, options: StoreOptions, engine: Engine | None, mark: Mark) -> Database:
     return options.get("kind", Database)(
         path,
         MIGRATIONS,
@@ -211,4 +216,5 @@ def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Datab
         boundary=options.get("boundary"),
         redactor=options.get("redactor"),
         engine=engine,
+        mark=mark,
     )

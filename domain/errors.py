@@ -30,6 +30,7 @@ PlanwrightError
 ├── RunStopped              this invocation ends, and nothing of the run is settled by that
 │   ├── LeaseLost           another process works on the run: leave it alone
 │   └── StoreFailed         the store cannot be written or read: mend that, then resume the run
+│       └── StoreWentBack       it lacks effects that were begun: look at them, then say go
 ├── RunError                the thread or run cannot take this call now
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   ├── VersionMismatch     what it began under is not what is here: migrate it, or cancel it
@@ -281,6 +282,10 @@ class StoreFailed(RunStopped):
     """The disk or the database refuses to work. What was sent before is on record as begun."""
 
     exit_code = 2
+
+
+class StoreWentBack(StoreFailed):
+    """The store lacks effects that were begun in it: nothing is written until a person has said go."""
 
 
 class LedgerConflict(PlanwrightError):

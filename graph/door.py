@@ -240,7 +240,7 @@ class Door:
                 if thread_id in error.next_step:
                     raise
                 step = f"{error.next_step}; {await self._again(entry, thread_id)}"
-                raise StoreFailed(f"{error.cause}; nothing was done", step) from error
+                raise type(error)(f"{error.cause}; nothing was done", step) from error
 
     async def _again(self, entry: object, thread_id: str) -> str:
         """Say how an entry is made again that has met a fault of the store."""
@@ -295,4 +295,4 @@ class Door:
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:
     """Say of a fault of the store what becomes of the run that met it."""
     step = f"{error.next_step}; then go on, nothing is done twice: planwright resume {run.thread_id}"
-    return StoreFailed(f"{error.cause}; run {run.run_id} is paused", step)
+    return type(error)(f"{error.cause}; run {run.run_id} is paused", step)

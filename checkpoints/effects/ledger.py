@@ -24,7 +24,12 @@ from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
+<<<<<<< HEAD
 from planwright.checkpoints.ownership.fencing import held, ride
+=======
+from planwright.checkpoints.marks.setback import UNKNOWN_ARGS, tell_arguments
+from planwright.checkpoints.ownership.fencing import held
+>>>>>>> mark
 from planwright.checkpoints.ownership.owners import living_sender
 from planwright.checkpoints.runs import FAMILY
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
@@ -126,9 +131,8 @@ class Ledger:
         Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
-        return await self._database.run(
-            "intent", held(call.lease, lambda c: _intend(c, call, at, limits)), synced=True
-        )
+        job = held(call.lease, lambda c: _intend(c, call, at, limits))
+        return await self._database.run("intent", job, synced=True, begins=True)
 
     async def keep(self, call: EffectCall) -> Past:
         """Look whether an effect was done under an earlier plan of its run, and let that record count for it.
@@ -279,6 +283,8 @@ def _intend(
             f"{call.capability} was recorded under {call.key[:12]} with other arguments",
             f"look at both: planwright show {call.lease.run_id}",
         )
+    if row["args"] == UNKNOWN_ARGS:
+        tell_arguments(connection, call.key, canonical_json(call.args), at)
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))

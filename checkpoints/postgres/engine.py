@@ -115,6 +115,10 @@ class PostgresEngine:
         """See what was committed before the first statement, and nothing after."""
         cast(PostgresConnection, connection).begin(READING)
 
+    def store_id(self, connection: sqlite3.Connection) -> str:
+        """Read the name of the store, which its standbys and dumps have, too. Raises sqlite3.Error."""
+        return str(connection.execute("SELECT id FROM store_id").fetchone()[0])
+
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Do nothing: the server sees to it (PostgreSQL 18, 24.1.2, Recovering Disk Space)."""
 

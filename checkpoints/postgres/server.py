@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planwright.checkpoints.marks.mark import Mark
+from planwright.checkpoints.ownership.owners import folder_of
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.security.redaction.redactor import Redactor
 
@@ -28,6 +30,10 @@ class Server:
     """Knows who holds runs in it, and what time it is there."""
     blobs: Callable[[Database], Blobs]
     """Makes the table of large contents."""
+
+    def mark(self, folder: Path) -> Mark:
+        """Name the mark that this machine has of the store, in the folder of a workspace."""
+        return Mark(folder_of(folder / "planwright.db"), self.engine.store_id)
 
     @contextmanager
     def as_files(self) -> Iterator[Path]:

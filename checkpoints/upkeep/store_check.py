@@ -12,7 +12,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, store_version
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
-from planwright.checkpoints.upkeep.log_check import frames_lost
+from planwright.checkpoints.upkeep.log_check import SET_ASIDE, frames_lost, frames_unread
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
     CHECKPOINTS,
@@ -60,6 +60,12 @@ def _of_log(path: Path) -> Iterator[StoreFinding]:
     if frames := frames_lost(path):
         fault = f"its log ends {frames} pages before its index says: the newest commits are lost"
         yield StoreFinding(path.name, fault, RESTORE)
+    elif frames := frames_unread(path):
+        fault = f"its log is damaged: {frames} pages of commits stand where SQLite reads no further"
+        yield StoreFinding(path.name, fault, RESTORE)
+    for copy in sorted(path.parent.glob(f"{path.name}{SET_ASIDE}*")):
+        note = f"a log that was damaged: what could be read of it is in {path.name}"
+        yield StoreFinding(copy.name, note, "", note=True)
 
 
 def _of_chain(records: sqlite3.Connection) -> Iterator[StoreFinding]:

@@ -10,11 +10,13 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from planwright.checkpoints.marks.mark import Mark
+from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
+from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
 from planwright.domain.errors import RunError, SetupError
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
@@ -128,6 +130,24 @@ def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
         return Owners(folder_of(_path(settings))), time.monotonic
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
     return server.owners, server.owners.seconds
+
+
+def setback_of(settings: Settings) -> Setback | None:
+    """Compare the store with the mark that this machine has of it; None where it lacks nothing, or is broken.
+
+    Nothing is written. Raises SetupError, StoreFailed for a server that does not answer.
+    """
+    path = _path(settings)
+    try:
+        if settings.store_url:
+            server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+            with closing(server.engine.open_checked()) as session:
+                return server.mark(settings.store_folder).compare(session).setback
+        with closing(read_only(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            return Mark(folder_of(path)).compare(connection).setback
+    except BROKEN:
+        return None
 
 
 @contextmanager
