@@ -23,13 +23,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.counted_person import preload
 from benchmarks.counted_stage import quick_folder, side_by_side
 from benchmarks.crash_calls_trial import Kill
 from benchmarks.storage_faults import compiler, loaded, start_again
 from benchmarks.world_changes import CHANGES
 from benchmarks.world_shapes import SHAPES
-from benchmarks.world_stage import CLASSES, SENT, EffectClass
+from benchmarks.world_stage import CLASSES, SENT, EffectClass, preload
 from benchmarks.world_trial import Case, Point, play
 from benchmarks.world_verdict import BARS
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.world_stage import WorldStage
+from benchmarks.world_shapes import DRAFT
+from benchmarks.world_stage import World, WorldStage
 
 RUNS = "SELECT * FROM runs ORDER BY rowid"
 OPEN = "SELECT * FROM gates WHERE run_id = ? AND status = 'open' ORDER BY rowid"
@@ -15,23 +16,22 @@ OPEN = "SELECT * FROM gates WHERE run_id = ? AND status = 'open' ORDER BY rowid"
 
 @dataclass
 class WorldPerson:
-    """Somebody at a terminal; `edited` says whether the plan has been changed by hand already."""
+    """Somebody at a terminal, in a world that is as it is."""
 
     stage: WorldStage
-    answered: set[str] = field(default_factory=set)
 
-    def next_command(self) -> list[str]:
+    def next_command(self, world: World) -> list[str]:
         """Say what to do next; nothing where all has ended."""
         runs = self.stage.rows(RUNS)
         if not runs:
             return ["run", self.stage.shape.script.request, "--no-input"]
         if open_ := [run for run in runs if run["ended_at"] is None]:
-            return [*self._go_on(open_[0]), "--no-input"]
+            return [*self._go_on(open_[0], world), "--no-input"]
         if self.stage.shape.then == "fork" and len(runs) == 1:
             return ["fork", str(runs[0]["thread_id"]), "--rerun", "s2", "--no-input"]
         return []
 
-    def _go_on(self, run: Mapping[str, Any]) -> list[str]:
+    def _go_on(self, run: Mapping[str, Any], world: World) -> list[str]:
         gates = self.stage.rows(OPEN, run["run_id"])
         if not gates:
             return ["resume", str(run["thread_id"])]
@@ -39,7 +39,16 @@ class WorldPerson:
         shown, name = json.loads(str(gate["shown"])), str(gate["gate_id"])
         if shown.get("effects"):
             return ["respond", name, *self._truth(shown)]
+        if any(step.get("params", {}).get("name") == DRAFT for step in shown.get("steps") or ()):
+            return ["edit", name, "--file", self._edited(name, world)]
         return ["approve", name]
+
+    def _edited(self, gate: str, world: World) -> str:
+        """Change the plan of a gate by hand."""
+        text = self.stage.planwright(["edit", gate, "--print"], world).stdout
+        file = self.stage.folder / "plan.yaml"
+        file.write_text(text.replace(DRAFT, "first"))
+        return str(file)
 
     def _truth(self, shown: Mapping[str, Any]) -> list[str]:
         """Say of each effect what the receiver knows of its keys."""

@@ -12,7 +12,8 @@ from benchmarks.consent_model import Call, Turns
 from benchmarks.counted_shapes import Persistent
 
 Then = Literal["", "fork", "edit"]
-SEND, PAY, SPARE, BROKEN = "desk.send", "desk.pay", "desk.spare", "desk.broken"
+SEND, PAY, SPARE = "desk.send", "desk.pay", "desk.spare"
+BROKEN, FLAKY = "desk.broken", "desk.flaky"
 NO_ACCOUNT = "there is no account"
 DRAFT = "draft"
 
@@ -33,6 +34,8 @@ class Planning(Persistent):
             name, args = self.instead
             content = json.dumps({"capability": name, "params": args})
             return {"role": "assistant", "content": content}
+        if role == "Role: approach":
+            return {"role": "assistant", "content": "Send them one by one."}
         if role == "Role: planner" and heard and self.other_plan:
             return {"role": "assistant", "content": json.dumps(self.other_plan)}
         return super().reply(messages, tools)
@@ -128,6 +131,12 @@ SHAPES: dict[str, Shape] = {
             _once("first", "second"),
             instead=send("second", SPARE),
             tools=(SEND, SPARE),
+        ),
+        _planned(
+            "a retry",
+            _steps(send("first", FLAKY), send("second", FLAKY)),
+            _once("first", "second"),
+            tools=(FLAKY,),
         ),
         _planned(
             "another plan",

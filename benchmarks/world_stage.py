@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import signal
@@ -12,10 +13,11 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks.consent_cases import DEFAULT_POLICY
+from benchmarks.counted_person import preload as load_runs
 from benchmarks.counted_stage import fork, join, rows_of
 from benchmarks.counting_receiver import Receiver
 from benchmarks.crash_calls_trial import CALL, Kill
-from benchmarks.world_shapes import BROKEN, NO_ACCOUNT, PAY, SEND, SPARE, Shape
+from benchmarks.world_shapes import BROKEN, FLAKY, NO_ACCOUNT, PAY, SEND, SPARE, Shape
 from planwright import prompts
 
 EffectClass = Literal["blind", "keyed", "queryable"]
@@ -33,7 +35,7 @@ from pydantic import BaseModel
 from benchmarks.counting_receiver import Receiver
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
-from planwright.domain.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 
 RECEIVER = Receiver({port})
 
@@ -49,6 +51,15 @@ def note(line: str) -> None:
     file = os.open("{sent}", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.write(file, f"{{line}}\\n".encode())
     os.close(file)
+
+
+def fails_first(name: str) -> None:
+    """Fail at the first call of a name, before anything is sent."""
+    try:
+        os.close(os.open("{sent}." + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    raise CapabilityUnavailable("the line is busy")
 
 
 def found(name: str, call: CallContext) -> Receipt | None:
@@ -88,6 +99,18 @@ retry_base_ms = 1
 {settings}
 """
 PROGRESS = {"runs": "run_id, status", "gates": "gate_id, status", "effects": "key, status", "steps": "uid"}
+MODULES = (
+    "checkpoints.upkeep.restore",
+    "cli.actions.approving",
+    "cli.actions.forking",
+    "cli.actions.settling",
+    "cli.main",
+    "cli.session.drive",
+    "cli.views.db_views",
+    "cli.views.mcp_views",
+    "cli.views.plan_card",
+    "cli.views.run_views",
+)
 EFFECTS = {"blind": "blind", "keyed": "idempotent", "queryable": "queryable"}
 
 
@@ -124,7 +147,8 @@ class Ended:
     @property
     def said(self) -> str:
         """All that it printed."""
-        return f"{self.stdout}\n{self.stderr}"
+        lines = f"{self.stdout}\n{self.stderr}".splitlines()
+        return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 @dataclass(frozen=True)
@@ -163,6 +187,7 @@ class WorldStage:
             (SEND, world.mode, world.risk),
             (PAY, "local_write" if world.mode != "local_write" else "destructive", world.risk),
             (SPARE, world.mode, "Low" if world.risk == "Medium" else world.risk),
+            (FLAKY, world.mode, world.risk),
         ):
             if world.gone and tool in self.shape.tools:
                 continue
@@ -174,7 +199,7 @@ class WorldStage:
                 effect=effect,
                 lookup=", lookup=found" if effect == "queryable" else "",
                 argument=world.argument,
-                code=world.code,
+                code=world.code + ("fails_first(name)\n    " if tool == FLAKY else ""),
                 service=effect,
             )
         return text + REFUSING
@@ -214,6 +239,13 @@ class WorldStage:
     def rows(self, query: str, *values: object) -> list[dict[str, object]]:
         """Read rows of the store beside the program; none where there is no such database or table."""
         return rows_of(self.workspace / ".planwright" / "planwright.db", query, *values)
+
+
+def preload() -> None:
+    """Load what commands load on their way, so that no forked process has to. Leaves no thread."""
+    for name in MODULES:
+        importlib.import_module(f"planwright.{name}")
+    load_runs()
 
 
 def _become(args: Sequence[str], folder: Path, files: Sequence[Path]) -> None:

@@ -62,6 +62,7 @@ class Played:
     """How a case went: which calls processes died at, what was said, and the verdict."""
 
     killed: list[str] = field(default_factory=list)
+    calls: list[tuple[str, ...]] = field(default_factory=list)
     refusals: int = 0
     verdict: Verdict = field(default_factory=Verdict)
 
@@ -80,14 +81,14 @@ def play(case: Case, folder: Path) -> dict[str, Any]:
         "killed": played.killed,
         "refusals": played.refusals,
         "commands": len(stage.ended),
-        "calls": [ended.calls for ended in stage.ended] if not case.points else [],
+        "calls": played.calls if not case.points else [],
         **vars(played.verdict),
         "said": [_told(ended) for ended in stage.ended] if played.verdict.bad else [],
     }
 
 
 def _told(ended: Ended) -> str:
-    return f"$ planwright {shlex.join(ended.args)} -> {ended.code}\n{ended.said.strip()}"
+    return f"$ planwright {shlex.join(ended.args)} -> {ended.code}\n{ended.said}"
 
 
 def _led(stage: WorldStage, change: Change, points: Sequence[Point], played: Played) -> str:
@@ -95,13 +96,14 @@ def _led(stage: WorldStage, change: Change, points: Sequence[Point], played: Pla
     person, world, due = WorldPerson(stage), change.first, {point.command: point.kill for point in points}
     refused = 0
     for number in range(MOST):
-        if not (command := person.next_command()):
+        if not (command := person.next_command(world)):
             return ""
         kill = due.get(number, Kill(0) if not points else None)
         if kill and change.restores and not played.killed:
             _back_up(stage, world)
         before = stage.progress()
         ended = stage.planwright(command, world, kill)
+        played.calls.append(ended.calls)
         if ended.code == KILLED:
             stage.receiver.happened("quiet")
             played.killed.append(ended.calls[-1] if ended.calls else "unknown")
@@ -115,7 +117,7 @@ def _led(stage: WorldStage, change: Change, points: Sequence[Point], played: Pla
         refused += 1
         played.refusals += 1
         if refused > REFUSED:
-            return ended.said.strip()[-600:]
+            return ended.said[-600:]
         world = _heed(stage, ended, world)
     return "it does not end"
 

@@ -41,7 +41,7 @@ class Verdict:
 def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) -> None:
     """Look at what a command showed: a card names each effect in doubt, as one that is in doubt."""
     if "Traceback" in ended.said:
-        verdict.untrue.append(f"a traceback: {ended.said.strip()[-300:]}")
+        verdict.untrue.append(f"a traceback: {ended.said[-300:]}")
     cards = stage.rows(CARDS)
     if not killed or not cards:
         return
