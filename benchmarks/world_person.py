@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.world_files import World
 from benchmarks.world_shapes import DRAFT
-from benchmarks.world_stage import World, WorldStage
+from benchmarks.world_stage import WorldStage
 
 RUNS = "SELECT * FROM runs ORDER BY rowid"
+LEFT = "SELECT run_id, key, args FROM effects WHERE status IN ('intent', 'in_doubt') ORDER BY rowid"
 OPEN = "SELECT * FROM gates WHERE run_id = ? AND status = 'open' ORDER BY rowid"
 
 
@@ -29,6 +31,14 @@ class WorldPerson:
             return [*self._go_on(open_[0], world), "--no-input"]
         if self.stage.shape.then == "fork" and len(runs) == 1:
             return ["fork", str(runs[0]["thread_id"]), "--rerun", "s2", "--no-input"]
+        if left := self.stage.rows(LEFT):
+            run = left[0]["run_id"]
+            effects = [
+                {"key": row["key"], "args": json.loads(str(row["args"]))}
+                for row in left
+                if row["run_id"] == run
+            ]
+            return ["respond", str(run), *self._truth({"effects": effects}), "--no-input"]
         return []
 
     def _go_on(self, run: Mapping[str, Any], world: World) -> list[str]:

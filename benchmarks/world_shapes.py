@@ -1,4 +1,4 @@
-"""The runs whose world changes between a death and the resume: ten ways in which a call can stand in a run."""
+"""The runs whose world changes between a death and the resume: the ways in which a call stands in a run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,6 @@ class Shape:
     planned: bool
     effects: Mapping[str, int]
     then: Then = ""
-    settings: str = ""
     tools: tuple[str, ...] = field(default=(SEND,))
 
 
@@ -70,9 +69,7 @@ def _plan(name: str, steps: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"goal": f"Carry out {name}", "steps": list(steps)}
 
 
-def _planned(
-    name: str, steps: Sequence[Mapping[str, Any]], effects: Mapping[str, int], **more: Any
-) -> Shape:
+def _planned(name: str, steps: Sequence[Mapping[str, Any]], effects: Mapping[str, int], **more: Any) -> Shape:
     words = {key: more.pop(key) for key in ("jobs", "other_plan", "instead") if key in more}
     script = Planning(f"Carry out {name}", (), plan=_plan(name, steps), **words)
     return Shape(name, script, True, effects, **more)
@@ -93,7 +90,8 @@ def _beside(step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _TWO = (send("first"), send("second"))
-_MADE, _CALLED = chain_of(list(_TWO)), ("all_in_a_row", {})
+_MADE: Call = chain_of(list(_TWO))
+_CALLED: Call = ("all_in_a_row", {})
 _AGENTIC = {"id": "s1", "description": "Job S: send them", "tool_hints": [SEND], "depends_on": []}
 _BROKEN = {"id": "s2", "capability": BROKEN, "params": {"name": "second"}, "depends_on": []}
 

@@ -10,94 +10,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from benchmarks.consent_cases import DEFAULT_POLICY
 from benchmarks.counted_person import preload as load_runs
 from benchmarks.counted_stage import fork, join, rows_of
 from benchmarks.counting_receiver import Receiver
 from benchmarks.crash_calls_trial import CALL, Kill
-from benchmarks.world_shapes import BROKEN, FLAKY, NO_ACCOUNT, PAY, SEND, SPARE, Shape
+from benchmarks.world_files import Desk, EffectClass, World
+from benchmarks.world_shapes import Shape
 from planwright import prompts
 
-EffectClass = Literal["blind", "keyed", "queryable"]
-CLASSES: tuple[EffectClass, ...] = ("blind", "keyed", "queryable")
 CLOCK, HOST = "WORLD_CLOCK_S", "WORLD_HOST"
-SENT = "sent.log"
-RELATED = '[[rule]]\nmatch.capability = "desk.*"\ndecide = "allow"\nreason = "ours"\n\n'
-UNRELATED = '[[rule]]\nmatch.capability = "mail.send"\ndecide = "deny"\nreason = "nobody mails"\n\n'
-MODULE = '''"""What the desk can do."""
-{comment}
-import os
-
-from pydantic import BaseModel
-
-from benchmarks.counting_receiver import Receiver
-from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.declaration import capability
-from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
-
-RECEIVER = Receiver({port})
-
-
-class Receipt(BaseModel):
-    """What the receiver answers."""
-
-    name: str
-
-
-def note(line: str) -> None:
-    """Note what is about to be sent."""
-    file = os.open("{sent}", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    os.write(file, f"{{line}}\\n".encode())
-    os.close(file)
-
-
-def fails_first(name: str) -> None:
-    """Fail at the first call of a name, before anything is sent."""
-    try:
-        os.close(os.open("{sent}." + name, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return
-    raise CapabilityUnavailable("the line is busy")
-
-
-def found(name: str, call: CallContext) -> Receipt | None:
-    """Ask the receiver."""
-    return Receipt(name=name) if RECEIVER.knows(call.idempotency_key) else None
-'''
-TOOL = '''
-
-@capability("{tool}", trusted_result=True, mode="{mode}", risk="{risk}", effect="{effect}"{lookup})
-def {function}(name: str, call: CallContext{argument}) -> Receipt:
-    """Send a document to the receiver."""
-    {code}note(call.idempotency_key)
-    return Receipt(name=RECEIVER.send("{service}", name, call.idempotency_key))
-'''
-REFUSING = f'''
-
-@capability("{BROKEN}", trusted_result=True, mode="local_write", risk="Medium", effect="idempotent")
-def broken(name: str, call: CallContext) -> Receipt:
-    """Refuse what is asked for, always."""
-    raise CapabilityRejected("{NO_ACCOUNT} for it")
-'''
-SETTINGS = """
-[capabilities]
-modules = ["desk_tools"]
-
-[providers.desk]
-base_url = "http://127.0.0.1:{port}/v1"
-model = "m"
-api_key = "not-needed"
-capabilities = ["function_calling", "json_mode"]
-
-[planning]
-mode = "{planning}"
-
-[execution]
-retry_base_ms = 1
-{settings}
-"""
 PROGRESS = {"runs": "run_id, status", "gates": "gate_id, status", "effects": "key, status", "steps": "uid"}
 MODULES = (
     "checkpoints.upkeep.restore",
@@ -111,27 +33,6 @@ MODULES = (
     "cli.views.plan_card",
     "cli.views.run_views",
 )
-EFFECTS = {"blind": "blind", "keyed": "idempotent", "queryable": "queryable"}
-
-
-@dataclass(frozen=True)
-class World:
-    """What a command meets: files of the workspace, and what is around its process."""
-
-    related: bool = False
-    unrelated: bool = False
-    comment: str = ""
-    code: str = ""
-    argument: str = ""
-    mode: str = "local_write"
-    risk: str = "Medium"
-    gone: bool = False
-    renamed: bool = False
-    settings: str = ""
-    prompts: bool = False
-    version: str = ""
-    host: str = ""
-    clock_s: int = 0
 
 
 @dataclass(frozen=True)
@@ -168,41 +69,7 @@ class WorldStage:
 
     def write(self, world: World) -> None:
         """Write the files of a world."""
-        self.workspace.mkdir(exist_ok=True)
-        rules = (UNRELATED if world.unrelated else "") + (RELATED if world.related else "")
-        (self.workspace / "policy.toml").write_text(rules + DEFAULT_POLICY.read_text("utf-8"))
-        (self.workspace / "desk_tools.py").write_text(self._module(world))
-        settings = SETTINGS.format(
-            port=self.receiver.port,
-            planning="always" if self.shape.planned else "never",
-            settings=world.settings + self.shape.settings,
-        )
-        (self.workspace / "planwright.toml").write_text(settings)
-
-    def _module(self, world: World) -> str:
-        sent = self.workspace / SENT
-        text = MODULE.format(comment=world.comment, port=self.receiver.port, sent=sent)
-        effect = EFFECTS[self.effect]
-        for tool, mode, risk in (
-            (SEND, world.mode, world.risk),
-            (PAY, "local_write" if world.mode != "local_write" else "destructive", world.risk),
-            (SPARE, world.mode, "Low" if world.risk == "Medium" else world.risk),
-            (FLAKY, world.mode, world.risk),
-        ):
-            if world.gone and tool in self.shape.tools:
-                continue
-            text += TOOL.format(
-                tool=f"{tool}_now" if world.renamed else tool,
-                function=tool.partition(".")[2],
-                mode=mode,
-                risk=risk,
-                effect=effect,
-                lookup=", lookup=found" if effect == "queryable" else "",
-                argument=world.argument,
-                code=world.code + ("fails_first(name)\n    " if tool == FLAKY else ""),
-                service=effect,
-            )
-        return text + REFUSING
+        Desk(self.workspace, self.receiver.port, self.shape, self.effect).write(world)
 
     def planwright(self, args: Sequence[str], world: World, kill: Kill | None = None) -> Ended:
         """Give a command, in a process that meets a world, and may die; wait for its end."""
@@ -272,7 +139,9 @@ def _enter(world: World, folder: Path) -> None:
     if world.version:
         place = folder / f"planwright-{world.version}.dist-info"
         place.mkdir(exist_ok=True)
-        (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: planwright\nVersion: {world.version}\n")
+        (place / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: planwright\nVersion: {world.version}\n"
+        )
         sys.path.insert(0, str(folder))
     if world.prompts:
         place = folder / "prompts"

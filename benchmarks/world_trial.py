@@ -1,4 +1,4 @@
-"""One run that dies at a system call, a world that changes then, and a person who goes on with it by commands."""
+"""One run that dies at a system call, a world that changes then, and a person who goes on by commands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 from benchmarks.counting_receiver import receiving
 from benchmarks.crash_calls_trial import Kill
 from benchmarks.world_changes import CHANGES, Change
+from benchmarks.world_files import EffectClass, World
 from benchmarks.world_person import WorldPerson
 from benchmarks.world_shapes import SHAPES
-from benchmarks.world_stage import EffectClass, Ended, World, WorldStage
+from benchmarks.world_stage import Ended, WorldStage
 from benchmarks.world_verdict import Verdict, judge, watch
 
 KILLED, MOST, REFUSED = -9, 16, 3
@@ -51,8 +52,7 @@ class Case:
         """Read a case as it is printed."""
         shape, change, effect, where = text.split("/")
         points = tuple(
-            Point(int(command), Kill(int(at), kind, when))
-            for command, kind, at, when in POINT.findall(where)
+            Point(int(command), Kill(int(at), kind, when)) for command, kind, at, when in POINT.findall(where)
         )
         return cls(shape, change, effect, points)  # type: ignore[arg-type]
 
@@ -111,14 +111,14 @@ def _led(stage: WorldStage, change: Change, points: Sequence[Point], played: Pla
                 world = _changed(stage, change)
             continue
         watch(stage, ended, played.verdict, killed=bool(played.killed))
-        if ended.code in (0, 3) or stage.progress() != before:
+        if stage.progress() != before:
             refused = 0
             continue
         refused += 1
         played.refusals += 1
         if refused > REFUSED:
             return ended.said[-600:]
-        world = _heed(stage, ended, world)
+        world = _heed(stage, ended, world, played.verdict)
     return "it does not end"
 
 
@@ -138,12 +138,12 @@ def _backup(stage: WorldStage) -> Path:
     return stage.folder / "backup.tar.gz"
 
 
-def _heed(stage: WorldStage, refused: Ended, world: World) -> World:
+def _heed(stage: WorldStage, refused: Ended, world: World, verdict: Verdict) -> World:
     """Do what a refusal says: set the clock right, or give the command that it names."""
     if world.clock_s and "clock" in refused.said:
         return replace(world, clock_s=0)
     for advice in ADVICE.findall(refused.stderr):
         words = shlex.split(advice)[1:]
         if not any(word.isupper() for word in words):
-            stage.planwright(words, world)
+            watch(stage, stage.planwright(words, world), verdict, killed=True)
     return world
