@@ -151,7 +151,8 @@ def _enter(world: World, folder: Path) -> None:
                 file.write("\nBe brief.\n")
         assert prompts.__spec__ is not None
         prompts.__spec__.loader.path = str(place / "__init__.py")  # type: ignore[union-attr]
-        prompts._text.cache_clear()
+        for kept in (prompts._text, prompts.prompts_hash):
+            kept.cache_clear()
 
 
 def _main() -> None:
