@@ -208,15 +208,8 @@ class Database:
         self._reach(f"before {names}")
         try:
             self.engine.begin(connection, synced=any(item.synced for item in batch))
-<<<<<<< HEAD
-            for item in batch:
-                answers.append((item.waiter, *self._done(connection, item)))
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
-=======
             answers = self._transacted(connection, batch)
         except (sqlite3.Error, StoreFailed) as error:
->>>>>>> mark
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             failure = self.engine.failure(error) if isinstance(error, sqlite3.Error) else error
@@ -229,7 +222,6 @@ class Database:
         self._reach(f"after {names}")
         _answer(answers)
 
-<<<<<<< HEAD
     def _done(self, connection: sqlite3.Connection, item: _Item) -> tuple[Any, BaseException | None]:
         value, problem = _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
@@ -240,7 +232,7 @@ class Database:
             if item.lost is not None:
                 item.lost(problem)
         return value, problem
-=======
+
     def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
         """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
         setback = self._mark.setback(connection) if self._mark else None
@@ -250,7 +242,7 @@ class Database:
             if refusal and item.name not in ALWAYS:
                 answers.append((item.waiter, None, refusal))
             else:
-                answers.append((item.waiter, *_in_savepoint(connection, item.job)))
+                answers.append((item.waiter, *self._done(connection, item)))
         begins = any(item.begins for item in batch) and not refusal
         begun = self._mark.advance(connection) if self._mark and begins else None
         connection.execute("COMMIT")
@@ -261,7 +253,6 @@ class Database:
                 unsent = [item.waiter for item in batch if item.begins]
                 answers = [(answer[0], None, error) if answer[0] in unsent else answer for answer in answers]
         return answers
->>>>>>> mark
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:

@@ -24,12 +24,8 @@ from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
-<<<<<<< HEAD
-from planwright.checkpoints.ownership.fencing import held, ride
-=======
 from planwright.checkpoints.marks.setback import UNKNOWN_ARGS, tell_arguments
-from planwright.checkpoints.ownership.fencing import held
->>>>>>> mark
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.checkpoints.ownership.owners import living_sender
 from planwright.checkpoints.runs import FAMILY
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
