@@ -178,7 +178,8 @@ def figures_of(trials: Trials) -> dict[str, Any]:
         "kills": sum(len(trial["killed"]) for trial in trials),
         "killed_runs": len(killed),
         "killed_twice": sum(len(trial["killed"]) > 1 for trial in killed),
-        "with_doubts": sum(bool(trial["doubts"]) for trial in killed),
+        "killed_in_effects": sum(bool(trial["begun"]) for trial in killed),
+        "asked": sum(bool(trial["asked"]) for trial in killed),
         "told": sum(bool(trial["told"]) for trial in trials),
         "commands": sum(trial["commands"] for trial in trials),
         **{name: sum(bool(trial[name]) for trial in trials) for name in BARS},
@@ -189,11 +190,11 @@ def figures_of(trials: Trials) -> dict[str, Any]:
 
 def _print(console: Console, trials: Trials, bad: Trials, figures: Mapping[str, Any], *, said: bool) -> None:
     for place, title, names in ((0, "shape", SHAPES), (1, "change", CHANGES), (2, "effects", CLASSES)):
-        table = Table(title, "killed", "doubts", *BARS)
+        table = Table(title, "killed", "in effects", "asked", *BARS)
         for name in names:
             part = [trial for trial in trials if trial["case"].split("/")[place] == name and trial["killed"]]
             count = figures_of(part)
-            columns = ("killed_runs", "with_doubts", *BARS)
+            columns = ("killed_runs", "killed_in_effects", "asked", *BARS)
             if part:
                 table.add_row(name, *(str(count[column]) for column in columns))
         console.print(table)

@@ -29,9 +29,8 @@ BARS = ("doubled", "lost", "intents", "unnamed", "untrue", "stuck")
 class Verdict:
     """What is wrong with a run, by bars, each a list of sentences, and what came of it beside that.
 
-    `doubts` counts how often an effect in doubt met a card or an end, `asked` what the cards asked about.
-    `told` is what happened again once a person had been told that the store lacks it. `noticed` is what the
-    program took to be other than before.
+    `asked` counts the effects that cards asked about. `told` is what happened again after a person had been
+    told that the store lacks it. `noticed` is what the program took to be other than before.
     """
 
     doubled: list[str] = field(default_factory=list)
@@ -40,7 +39,6 @@ class Verdict:
     unnamed: list[str] = field(default_factory=list)
     untrue: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
-    doubts: int = 0
     asked: int = 0
     told: list[str] = field(default_factory=list)
     noticed: list[str] = field(default_factory=list)
@@ -65,7 +63,6 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
     for row in stage.rows(DOUBTFUL):
         if not cards and not row["ended_at"]:
             continue
-        verdict.doubts += 1
         name = str(json.loads(str(row["args"])).get("name"))
         spelled = (str(row["key"])[:KEY_DIGITS], str(row["capability"]), name)
         missing = [word for word in spelled if word not in ended.said]
