@@ -145,8 +145,13 @@ def _heed(stage: WorldStage, refused: Ended, world: World, verdict: Verdict) -> 
     """Do what a refusal says: set the clock right, or give the command that it names."""
     if world.clock_s and "clock" in refused.said:
         return replace(world, clock_s=0)
-    for advice in ADVICE.findall(refused.stderr):
+    heard = ADVICE.findall(refused.stderr)
+    for advice in heard:
         words = shlex.split(advice)[1:]
         if not any(word.isupper() for word in words):
-            watch(stage, stage.planwright(words, world), verdict, killed=True)
+            ended = stage.planwright(words, world)
+            watch(stage, ended, verdict, killed=True)
+            heard += [
+                more for more in ADVICE.findall(ended.stdout) if more not in heard and more.startswith(advice)
+            ]
     return world
