@@ -2,8 +2,8 @@
 
 Policy, capabilities, settings, prompts, program, host or clock are other than before, or a backup is put
 back. All is done by commands, as a person gives them. A receiver that knows nothing of runs counts effects.
-Prints tables, writes `changed_world.json`, and exits with 1 when an effect was lost, or doubled though nobody
-was told, or had no end on record when its run ended; when a card did not name an effect in doubt; or when a
+Prints tables, writes `changed_world.json`, and exits with 1 when an effect was lost or doubled, or had no
+end on record when its run ended; when a card did not name an effect in doubt; or when a
 run did not end, or its end is not true.
 """
 
@@ -150,21 +150,27 @@ def _at(noted: Calls, command: int, at: int, chance: random.Random) -> Point:
 
 
 def _played(cases: Sequence[Case], folder: Path) -> list[dict[str, Any]]:
-    """Play cases side by side, and tell how far it is on stderr."""
+    """Play cases side by side, and tell on stderr how far it is, and what is bad."""
     began, told = time.monotonic(), 0
 
     def more(done: list[Any], running: int) -> bool:
         nonlocal told
-        if len(done) // EVERY > told:
-            told = len(done) // EVERY
-            bad = sum(_is_bad(trial) for trial in done)
-            seconds = time.monotonic() - began
-            print(
-                f"{len(done)} of {len(cases)} played, {bad} bad, {seconds:.0f} s", file=sys.stderr, flush=True
-            )
+        for trial in done[told:]:
+            told += 1
+            if _is_bad(trial):
+                print(_line(trial), file=sys.stderr, flush=True)
+            if told % EVERY == 0:
+                seconds = time.monotonic() - began
+                print(f"{told} of {len(cases)} played, {seconds:.0f} s", file=sys.stderr, flush=True)
         return True
 
     return side_by_side((partial(play, case) for case in cases), folder, more, SLOTS)
+
+
+def _line(trial: Mapping[str, Any]) -> str:
+    """Say what is wrong with a trial, and how to play it alone."""
+    wrong = "; ".join(f"{name}: {', '.join(trial[name])}" for name in BARS if trial[name])
+    return f"--case '{trial['case']}'  {' '.join(wrong.split())[:400]}"
 
 
 def _is_bad(trial: Mapping[str, Any]) -> bool:
@@ -178,8 +184,8 @@ def figures_of(trials: Trials) -> dict[str, Any]:
         "kills": sum(len(trial["killed"]) for trial in trials),
         "killed_runs": len(killed),
         "killed_twice": sum(len(trial["killed"]) > 1 for trial in killed),
-        "with_doubts": sum(bool(trial["doubts"]) for trial in killed),
-        "told": sum(bool(trial["told"]) for trial in trials),
+        "killed_in_effects": sum(bool(trial["begun"]) for trial in killed),
+        "asked": sum(bool(trial["asked"]) for trial in killed),
         "commands": sum(trial["commands"] for trial in trials),
         **{name: sum(bool(trial[name]) for trial in trials) for name in BARS},
         "noticed": sorted({part for trial in trials for part in trial["noticed"]}),
@@ -189,19 +195,16 @@ def figures_of(trials: Trials) -> dict[str, Any]:
 
 def _print(console: Console, trials: Trials, bad: Trials, figures: Mapping[str, Any], *, said: bool) -> None:
     for place, title, names in ((0, "shape", SHAPES), (1, "change", CHANGES), (2, "effects", CLASSES)):
-        table = Table(title, "killed", "doubts", *BARS)
+        table = Table(title, "killed", "in effects", "asked", *BARS)
         for name in names:
             part = [trial for trial in trials if trial["case"].split("/")[place] == name and trial["killed"]]
             count = figures_of(part)
-            columns = ("killed_runs", "with_doubts", *BARS)
+            columns = ("killed_runs", "killed_in_effects", "asked", *BARS)
             if part:
                 table.add_row(name, *(str(count[column]) for column in columns))
         console.print(table)
     for trial in bad:
-        wrong = "; ".join(f"{name}: {', '.join(trial[name])}" for name in BARS if trial[name])
-        console.print(
-            f"--case '{trial['case']}'  {wrong}"[:400], markup=False, highlight=False, soft_wrap=True
-        )
+        console.print(_line(trial), markup=False, highlight=False, soft_wrap=True)
         if said:
             console.print("\n".join(trial["said"]), markup=False, highlight=False, soft_wrap=True)
     console.print(json.dumps(figures), markup=False, highlight=False, soft_wrap=True)

@@ -38,7 +38,7 @@ class Change:
         return replace(self.first, **self.after)
 
 
-_WITHOUT = ("failed", "escalated", "completed_with_skips", "rejected", "cancelled")
+_WITHOUT = ("failed", "escalated", "refused", "completed_with_skips", "cancelled")
 CHANGES: dict[str, Change] = {
     change.name: change
     for change in (

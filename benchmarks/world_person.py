@@ -62,13 +62,13 @@ class WorldPerson:
 
     def _truth(self, shown: Mapping[str, Any]) -> list[str]:
         """Say of each effect what the receiver knows of its keys."""
-        there = {arrival.key for arrival in self.stage.receiver.happened()}
+        there = {arrival.key: arrival.name for arrival in self.stage.receiver.happened()}
         words: list[str] = []
         for effect in shown["effects"]:
-            row = self.stage.rows("SELECT key, first_key FROM effects WHERE key = ?", effect["key"])
-            keys = {effect["key"], *(row[0].values() if row else ())}
-            if keys & there:
-                words += ["--happened", f"{effect['key']}={json.dumps({'name': effect['args']['name']})}"]
+            row = self.stage.rows("SELECT first_key FROM effects WHERE key = ?", effect["key"])
+            keys = (str(effect["key"]), *(str(one["first_key"]) for one in row))
+            if name := next((there[key] for key in keys if key in there), ""):
+                words += ["--happened", f"{effect['key']}={json.dumps({'name': name})}"]
             else:
                 words += ["--not-happened", str(effect["key"])]
         return words

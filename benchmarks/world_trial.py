@@ -59,9 +59,10 @@ class Case:
 
 @dataclass
 class Played:
-    """How a case went: which calls processes died at, what was said, and the verdict."""
+    """How a case went: which calls processes died at, how many effects they left begun, and the verdict."""
 
     killed: list[str] = field(default_factory=list)
+    begun: int = 0
     calls: list[tuple[str, ...]] = field(default_factory=list)
     refusals: int = 0
     verdict: Verdict = field(default_factory=Verdict)
@@ -79,6 +80,7 @@ def play(case: Case, folder: Path) -> dict[str, Any]:
     return {
         "case": str(case),
         "killed": played.killed,
+        "begun": played.begun,
         "refusals": played.refusals,
         "commands": len(stage.ended),
         "calls": played.calls if not case.points else [],
@@ -107,6 +109,7 @@ def _led(stage: WorldStage, change: Change, points: Sequence[Point], played: Pla
         if ended.code == KILLED:
             stage.receiver.happened("quiet")
             played.killed.append(ended.calls[-1] if ended.calls else "unknown")
+            played.begun += len(stage.rows("SELECT 1 FROM effects WHERE status = 'intent'"))
             if len(played.killed) == 1:
                 world = _changed(stage, change)
             continue
@@ -142,8 +145,13 @@ def _heed(stage: WorldStage, refused: Ended, world: World, verdict: Verdict) -> 
     """Do what a refusal says: set the clock right, or give the command that it names."""
     if world.clock_s and "clock" in refused.said:
         return replace(world, clock_s=0)
-    for advice in ADVICE.findall(refused.stderr):
+    heard = ADVICE.findall(refused.stderr)
+    for advice in heard:
         words = shlex.split(advice)[1:]
         if not any(word.isupper() for word in words):
-            watch(stage, stage.planwright(words, world), verdict, killed=True)
+            ended = stage.planwright(words, world)
+            watch(stage, ended, verdict, killed=True)
+            heard += [
+                more for more in ADVICE.findall(ended.stdout) if more not in heard and more.startswith(advice)
+            ]
     return world

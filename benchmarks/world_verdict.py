@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -14,13 +13,12 @@ from benchmarks.world_stage import Ended, WorldStage
 
 DOUBTFUL = (
     "SELECT e.key, e.first_key, e.capability, e.status, e.args, r.ended_at FROM effects e JOIN runs r USING"
-    " (run_id) WHERE e.status IN ('intent', 'in_doubt')"
+    " (run_id) WHERE e.status IN ('intent', 'in_doubt') AND e.capability LIKE 'desk.%'"
 )
 CARDS = "SELECT gate_id, kind, shown FROM gates WHERE status = 'open'"
 OWNERS = "SELECT 1 FROM runs WHERE owner LIKE ?"
 PARTS = "SELECT data FROM journal WHERE type = 'versions_changed' ORDER BY seq"
 TIMES = "SELECT min(ts) AS first, max(ts) AS last FROM journal HAVING count(*) > 0"
-TOLD = re.compile(r"effects?\b.*\b(?:was|were) begun|\black(?:s|ing)?\b.*\beffects?\b")
 KEY_DIGITS = 12
 BARS = ("doubled", "lost", "intents", "unnamed", "untrue", "stuck")
 
@@ -29,9 +27,7 @@ BARS = ("doubled", "lost", "intents", "unnamed", "untrue", "stuck")
 class Verdict:
     """What is wrong with a run, by bars, each a list of sentences, and what came of it beside that.
 
-    `doubts` counts how often an effect in doubt met a card or an end, `asked` what the cards asked about.
-    `told` is what happened again once a person had been told that the store lacks it. `noticed` is what the
-    program took to be other than before.
+    `asked` counts the effects that cards asked about, `noticed` is what the program took to be other.
     """
 
     doubled: list[str] = field(default_factory=list)
@@ -40,9 +36,7 @@ class Verdict:
     unnamed: list[str] = field(default_factory=list)
     untrue: list[str] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
-    doubts: int = 0
     asked: int = 0
-    told: list[str] = field(default_factory=list)
     noticed: list[str] = field(default_factory=list)
 
     @property
@@ -57,7 +51,7 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
         verdict.untrue.append(f"a traceback: {ended.said[-300:]}")
     if not killed:
         return
-    cards = stage.rows(CARDS)
+    cards = [card for card in stage.rows(CARDS) if str(card["gate_id"]) in ended.said]
     asked = {
         effect["key"] for card in cards for effect in json.loads(str(card["shown"])).get("effects") or ()
     }
@@ -65,8 +59,7 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
     for row in stage.rows(DOUBTFUL):
         if not cards and not row["ended_at"]:
             continue
-        verdict.doubts += 1
-        name = str(json.loads(str(row["args"])).get("name"))
+        name = str(json.loads(str(row["args"])).get("name", ""))  # a store that went back has no arguments
         spelled = (str(row["key"])[:KEY_DIGITS], str(row["capability"]), name)
         missing = [word for word in spelled if word not in ended.said]
         if row["ended_at"] and row["status"] == "intent":
@@ -84,11 +77,9 @@ def judge(stage: WorldStage, change: Change, stuck: str, verdict: Verdict) -> No
     happened = stage.receiver.happened()
     counts, there = Counter(one.name for one in happened), {one.key for one in happened}
     effects = stage.shape.effects
-    again = [
+    verdict.doubled = [
         f"{name} happened {count} times" for name, count in counts.items() if count > effects.get(name, 0)
     ]
-    was_told = change.restores and any(TOLD.search(ended.said) for ended in stage.ended)
-    verdict.doubled, verdict.told = ([], again) if was_told else (again, [])
     verdict.noticed = _noticed(stage)
     if stuck:
         verdict.stuck.append(stuck)

@@ -140,14 +140,11 @@ def test_a_run_whose_effects_happened_once_is_right(stage: WorldStage) -> None:
 
 
 @pytest.mark.enable_socket
-def test_an_effect_that_happened_twice_is_doubled_unless_its_person_was_told(stage: WorldStage) -> None:
+def test_an_effect_that_happened_twice_is_doubled(stage: WorldStage) -> None:
     stage.receiver.send("blind", "second", "k3")
-    assert missed(verdict(stage)) == ["doubled"]
-    assert missed(verdict(stage, change="backup restored", said="it goes on")) == ["doubled"]
-    told = verdict(stage, change="backup restored", said="the store lacks 2 effects that were begun")
-    assert (missed(told), told.told) == ([], ["second happened 2 times"])
-    stage.ended.clear()
-    assert missed(verdict(stage, said="the store lacks 2 effects that were begun")) == ["doubled"]
+    assert verdict(stage).doubled == ["second happened 2 times"]
+    stage.receiver.send("blind", "unknown", "k4")
+    assert verdict(stage).doubled == ["second happened 2 times", "unknown happened 1 times"]
 
 
 @pytest.mark.enable_socket
@@ -176,13 +173,14 @@ def test_an_ended_run_leaves_no_effect_without_an_end(stage: WorldStage) -> None
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("status", ["intent", "in_doubt"])
 def test_a_card_names_each_effect_in_doubt(stage: WorldStage, status: str) -> None:
-    unasked = verdict(stage, OPEN.format(status) + PLAN, said="k2 desk.send second")
+    unasked = verdict(stage, OPEN.format(status) + PLAN, said="g2: k2 desk.send second")
     assert unasked.unnamed == [f"desk.send second is {status}, and no card asks about it"]
-    shown = verdict(stage, "DELETE FROM gates WHERE gate_id = 'g2';" + CARD, said="k2 desk.send second")
+    shown = verdict(stage, "DELETE FROM gates WHERE gate_id = 'g2';" + CARD, said="g2: k2 desk.send second")
     assert (shown.unnamed, shown.asked) == ([], 1)
-    assert verdict(stage, said="k2 desk.send").unnamed == [
+    assert verdict(stage, said="g2: k2 desk.send").unnamed == [
         "the card about desk.send second does not show second"
     ]
+    assert verdict(stage, said="another command").unnamed == []
 
 
 @pytest.mark.enable_socket
