@@ -27,9 +27,11 @@ from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    OverLimit,
     RunStopped,
     StillUnderWay,
 )
+from planwright.security.reply_size import outgrows
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,6 +41,8 @@ Leave = Callable[[Future[None]], None]
 Work: TypeAlias = "Future[Any]"
 """What a call has handed to a thread."""
 _AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
+MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
+MOST_RESULT = 10_000_000  # bytes as JSON: all that is done with a result takes ten times as much memory
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
@@ -86,10 +90,14 @@ async def invoke(
         raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
         raise _broke_off(capability, error) from error
+    if outgrows(result, MOST_RESULT):
+        return _not_kept(capability)
     try:
         dumped: JsonValue = capability.result.dump_python(
             capability.result.validate_python(result), mode="json"
         )
+        if outgrows(dumped, MOST_RESULT):
+            return _not_kept(capability)
         storable(dumped)
     except ValidationError as error:
         raise _useless(capability, f"what it does not declare: {error_summary(error)}") from error
@@ -207,8 +215,16 @@ def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
 
 def _words_of(error: BaseException) -> str:
     """Spell what a user's error says, even where it fails to: it has to be written down."""
-    line = "".join(traceback.format_exception_only(error)).strip()
+    line = "".join(traceback.format_exception_only(error))[:MOST_LETTERS].strip()
     return line.partition(": ")[2].encode("utf-8", "replace").decode()
+
+
+def _not_kept(capability: Capability) -> JsonValue:
+    """Say in the place of a result that it was too large. Raises OverLimit where nothing else was done."""
+    cause = f"{capability.name} returned more than {MOST_RESULT // 1_000_000} MB"
+    if capability.effect == "pure":
+        raise OverLimit(cause, "let it return less, or write to a file and return its name")
+    return {"not_kept": f"{cause}: it was done, and what it returned is not on record"}
 
 
 def _useless(capability: Capability, problem: str) -> CapabilityError:
