@@ -173,8 +173,8 @@ def test_a_damaged_log_is_found_and_kept(desk: Desk, waiting: Waiting) -> None:
     path = store(desk) / FILE
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA wal_autocheckpoint=0")
-    for _ in range(9):
-        connection.execute("UPDATE runs SET request = request")
+    for number in range(9):
+        connection.execute("UPDATE runs SET lease_token = ?", (number,))
     log = path.with_name(f"{FILE}-wal")
     killed, data = path.read_bytes(), bytearray(log.read_bytes())  # as a process leaves them that is killed
     connection.close()
