@@ -32,7 +32,7 @@ from planwright.models.budget_warnings import warn
 from planwright.models.failover.admission import Admission
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
-from planwright.models.provider_call import OVERDUE, ProviderCalls, thinking
+from planwright.models.provider_call import OVERDUE, ProviderCalls, told_to_think
 from planwright.models.providers.common_form import REASONING, without_reasoning
 from planwright.models.providers.pricing import price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
@@ -153,13 +153,12 @@ class Models:
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
             if call.schema is None:
-                named = replace(call, name=f"{key}:{next(calls)}")
-                return await self._spend(named, at, with_key, invocation)
+                return await self._spend(call, at, with_key, invocation, f"{key}:{next(calls)}")
             while True:
-                way, name = self._ways.best(at, self.router.provider(at)), f"{key}:{next(calls)}"
-                shaped = replace(call, way=way, name=name)
+                way = self._ways.best(at, self.router.provider(at))
+                shaped, name = replace(call, way=way), f"{key}:{next(calls)}"
                 try:
-                    return answered(await self._spend(shaped, at, with_key, invocation))
+                    return answered(await self._spend(shaped, at, with_key, invocation, name))
                 except ModelRejected as error:
                     if not self._ways.refused(at, way, error):
                         raise
@@ -183,7 +182,7 @@ class Models:
         return named if can_read(named, route, size) else route
 
     async def _spend(
-        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         """Reserve, call, settle and tell, in a span of its own."""
         if route.embedded and call.capabilities:
@@ -191,10 +190,10 @@ class Models:
         elif call.schema_in_words and call.way in ("text", "json_mode"):
             call = replace(call, messages=_with_form(call))
         with invocation.spans.chat(call.role, route.provider, route.model, call.max_tokens):
-            return await self._settled(call, route, with_key, invocation)
+            return await self._settled(call, route, with_key, invocation, key)
 
     async def _settled(
-        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
         invocation.check_time()
         provider = self.router.provider(route)
@@ -208,38 +207,34 @@ class Models:
         reservation = await self._budgets.reserve(budgeted, limits, now(), within=provider, lease=lease)
         started = invocation.seconds()
         try:
-            reply = await self._calls.make(call, route, with_key, estimate, invocation)
+            reply = await self._calls.make(replace(call, name=key), route, with_key, estimate, invocation)
         except ModelError as error:
             spent = used_in_vain(error, (estimate, call.max_tokens))
             await self._budgets.settle(reservation, Amount(sum(spent), cost=priced(*spent)), lease)
-            _tell(invocation, route, call, spent, {"cost": priced(*spent), "error": error.cause})
+            tokens = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": priced(*spent)}
+            self._tell(invocation, route, call.role, key, {**tokens, "error": error.cause})
             raise
         reply = with_plain_usage(reply)
+        usage = reply.usage_metadata
         spent = tokens_of(reply, estimate)
         cost = priced(*spent)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
         seconds = round(invocation.seconds() - started, 3)
-        invocation.paid.append(call.name)
+        data = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": cost, "seconds": seconds}
+        invocation.paid.append(key)
         if call.aloud:
             invocation.streamed = reply
-        data = {"cost": cost, "seconds": seconds, **_cached(reply.usage_metadata)}
-        _tell(invocation, route, call, spent, data)
+        data |= _cached(usage)
+        self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)
         return without_reasoning(reply) if REASONING in reply.additional_kwargs else reply
 
-
-def _tell(
-    invocation: Invocation,
-    route: ModelRoute,
-    call: ModelCall,
-    spent: tuple[int, int],
-    data: Mapping[str, object],
-) -> None:
-    """Tell of a call that has ended, by name where somebody was told that its model thinks."""
-    tokens = {"input_tokens": spent[0], "output_tokens": spent[1]}
-    source = {"role": call.role, "provider": route.provider, "model": route.model}
-    named = {"call": call.name} if thinking(call, invocation) in invocation.emitted_keys else {}
-    invocation.emit("llm_call", {**source, **named, **tokens, **data}, call.name)
+    def _tell(
+        self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
+    ) -> None:
+        named = {"call": key} if told_to_think(key, invocation) else {}
+        source = {"role": role, "provider": route.provider, "model": route.model}
+        invocation.emit("llm_call", {**source, **named, **data}, key)
 
 
 def _ends_at(prompt: Prompt, invocation: Invocation) -> float:

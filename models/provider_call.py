@@ -67,8 +67,11 @@ class ProviderCalls:
                 raise
             raise read.failure(failure) from error
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
-            broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
-            broken.used = tokens_of(with_plain_usage(reply), estimate)
+            how = "broke off in its reply" if reply.content or reply.tool_calls else "sent no usable reply"
+            broken = ModelUnavailable(f"provider {route.provider} {how}", "try again later")
+            counted = with_plain_usage(reply)
+            broken.used = tokens_of(counted, estimate) if counted.usage_metadata else None
+            broken.worked = True
             raise read.failure(broken)
         return read_calls(bridge.whole(reply), nonce) if bridge else read.whole(reply)
 
@@ -104,9 +107,9 @@ class ProviderCalls:
         return self._router.provider(route) or ProviderSettings(model=route.model, capabilities=())
 
 
-def thinking(call: ModelCall, invocation: Invocation) -> str:
-    """Name the event that tells that the model of a call thinks; a call that is made again has one more."""
-    return f"thinking:{call.name}:{invocation.lease.token}"
+def told_to_think(name: str, invocation: Invocation) -> bool:
+    """Say whether it was told that the model of a call thinks; of one made again it is told again."""
+    return f"thinking:{name}:{invocation.lease.token}" in invocation.emitted_keys
 
 
 def _idle_s(provider: ProviderSettings) -> float:
@@ -122,7 +125,7 @@ def _tell(
     source = {"call": call.name, "role": call.role, "provider": route.provider, "model": route.model}
     with suppress(RunStopped):  # whoever goes on with the run meets it
         data = {**source, "seconds": round(waited_s, 1)}
-        invocation.emit("thinking", data, thinking(call, invocation).partition(":")[2])
+        invocation.emit("thinking", data, f"{call.name}:{invocation.lease.token}")
 
 
 def _calling_tools(model: BaseChatModel, call: ModelCall) -> Runnable[Any, AIMessage]:

@@ -1,0 +1,180 @@
+"""How long a model may take: as long as it is heard of, and no reply for ever."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planwright.graph.building import build_graph
+from planwright.settings.settings import Settings
+from tests.loop_clock import LoopClock
+from tests.opened_store import opened_store
+from tests.wire.asking import LISTING, QUESTION, settings_for
+from tests.wire.held_server import Send, Speech, end, held_provider, word
+from tests.wire.scripted_server import says
+
+pytestmark = pytest.mark.enable_socket
+
+
+@pytest.fixture
+async def clock(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LoopClock]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    yield LoopClock(asyncio.get_running_loop())
+
+
+def thinks(clock: LoopClock, seconds: float, text: str) -> Speech:
+    """Say nothing for so long, then a text."""
+
+    async def speech(send: Send) -> None:
+        await clock.passed(seconds)
+        await send(word(text) + end())
+
+    return speech
+
+
+def settings(folder: Path, url: str, planning: str = "always", **more: Any) -> Settings:
+    local = {"base_url": url, "api_key": "k", "model": "m", **more.pop("local", {})}
+    limits = {"failover": {"retries": 0}, **more}
+    return settings_for(folder, {"local": local}, planning={"mode": planning}, **limits)
+
+
+async def ask(asked: Settings) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Ask once; return how it ended, and the events on record."""
+    agent = build_graph(asked)
+    try:
+        config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
+        ended = await agent.ainvoke({"messages": [("user", QUESTION)]}, config)
+    finally:
+        await agent.aclose()
+    with closing(opened_store(asked.store_folder)) as connection:
+        rows = connection.execute("SELECT type, data FROM journal ORDER BY seq").fetchall()
+    return ended, [{**json.loads(data), "type": kind} for kind, data in rows]
+
+
+async def test_a_model_that_thinks_for_forty_seconds_is_waited_for(workspace: Path, clock: LoopClock) -> None:
+    async with held_provider(thinks(clock, 40, LISTING), thinks(clock, 40, "Four.")) as model:
+        ended, events = await ask(settings(workspace, model.url))
+    assert (ended["status"], ended["answer"]) == ("completed", "Four.")
+    thoughts = [event for event in events if event["type"] == "thinking"]
+    assert [(event["role"], event["seconds"] < 7) for event in thoughts] == [
+        ("planner", True),
+        ("respond", True),
+    ]
+    calls = [event for event in events if event["type"] == "llm_call"]
+    assert [call["call"] for call in calls] == [thought["call"] for thought in thoughts]
+
+
+async def test_a_model_that_says_nothing_is_given_up_with_what_it_may_have_used(
+    workspace: Path, clock: LoopClock
+) -> None:
+    async with held_provider(thinks(clock, 1000, LISTING)) as model:
+        ended, events = await ask(settings(workspace, model.url))
+    assert ended["status"] == "failed"
+    assert "provider local sent nothing for 120 s" in ended["answer"]
+    assert ended["answer"].endswith("raise providers.local.idle_timeout_s")
+    (call,) = (event for event in events if event["type"] == "llm_call")
+    assert (call["input_tokens"] > 500, call["output_tokens"]) == (True, 4096)
+    (end_,) = (event for event in events if event["type"] == "run_end")
+    assert end_["used"]["tokens"] == call["input_tokens"] + call["output_tokens"]
+
+
+async def test_a_comment_that_keeps_a_connection_alive_is_no_silence(
+    workspace: Path, clock: LoopClock
+) -> None:
+    async def waits_in_line(send: Send) -> None:
+        for _ in range(4):
+            await clock.passed(90)
+            await send(": still in line\n\n")
+            await asyncio.sleep(0.01)
+        await send(word(LISTING) + end())
+
+    async with held_provider(waits_in_line, thinks(clock, 0, "Four.")) as model:
+        ended, _ = await ask(settings(workspace, model.url))
+    assert (ended["status"], ended["answer"]) == ("completed", "Four.")
+
+
+async def trickled(clock: LoopClock, send: Send) -> None:
+    while True:
+        await clock.passed(60)
+        await send(word("and "))
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize(
+    ("planning", "cause"),
+    [("always", "there was no plan after 900 s"), ("never", "had not ended its reply after 900 s")],
+)
+async def test_a_reply_that_trickles_for_ever_ends(
+    workspace: Path, clock: LoopClock, planning: str, cause: str
+) -> None:
+    async with held_provider(lambda send: trickled(clock, send)) as model:
+        ended, _ = await ask(settings(workspace, model.url, planning))
+    assert ended["status"] == "failed"
+    assert cause in ended["answer"]
+
+
+async def test_a_reply_in_one_piece_may_be_silent_for_longer(workspace: Path, clock: LoopClock) -> None:
+    def in_one_piece(seconds: float, text: str) -> Speech:
+        async def speech(send: Send) -> None:
+            await clock.passed(seconds)
+            body = says(text).body
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+            await send(f"{head}\r\nConnection: close\r\n\r\n{body}")
+
+        return speech
+
+    plain = {"capabilities": ["function_calling"]}
+    async with held_provider(in_one_piece(500, LISTING), in_one_piece(5000, "Four.")) as model:
+        ended, _ = await ask(settings(workspace, model.url, local=plain))
+    assert not any(body.get("stream") for body in model.bodies)
+    assert ended["status"] == "completed"
+    assert "local sent nothing for 600 s" in ended["answer"]
+
+
+async def test_a_loop_that_is_late_gives_nobody_up(workspace: Path, clock: LoopClock) -> None:
+    def late(text: str) -> Speech:
+        async def speech(send: Send) -> None:
+            clock.jump(3600)
+            await asyncio.sleep(0)
+            await send(word(text) + end())
+
+        return speech
+
+    async with held_provider(late(LISTING), late("Four.")) as model:
+        ended, events = await ask(settings(workspace, model.url))
+    assert (ended["status"], ended["answer"]) == ("completed", "Four.")
+    assert [event["type"] for event in events if event["type"] in ("failover", "thinking")] == []
+
+
+async def test_a_provider_that_dies_in_mid_stream_makes_way_for_the_next(
+    workspace: Path, clock: LoopClock
+) -> None:
+    async def half(send: Send) -> None:
+        await send(word(LISTING[:20]))
+        await clock.passed(1000)
+
+    async with held_provider(half) as dead, held_provider(thinks(clock, 1, LISTING)) as other:
+        both = {
+            name: {"base_url": model.url, "api_key": "k", "model": "m", "priority": priority}
+            for priority, (name, model) in enumerate((("dead", dead), ("other", other)))
+        }
+        _, events = await ask(settings_for(workspace, both, failover={"retries": 0}))
+    moves = [(event["cause"], event["next"]) for event in events if event["type"] == "failover"]
+    assert moves[0] == ("provider dead sent nothing for 120 s", "other/m")
+    assert len(other.bodies) >= 1
+
+
+async def test_a_plan_has_its_time_in_all_whoever_is_asked(workspace: Path, clock: LoopClock) -> None:
+    async with held_provider(thinks(clock, 1000, LISTING)) as model:
+        brief = settings(workspace, model.url, planner={"attempts": 9, "timeout_s": 0.5})
+        ended, _ = await ask(brief)
+    assert "there was no plan after 0.5 s" in ended["answer"]
+    assert ended["answer"].endswith("raise planner.timeout_s")
+    assert len(model.bodies) <= 1
