@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-STEPS = 500
+FEWEST_STEPS, LONGEST_STEP_S = 100, 0.2
 
 
 class LoopClock:
@@ -16,12 +16,14 @@ class LoopClock:
 
     def pass_(self, seconds: float) -> None:
         """Let time pass, from any thread: step by step, for what is late all at once is the loop itself."""
-        self._loop.call_soon_threadsafe(self._step, seconds / STEPS, STEPS)
+        steps = _steps(seconds)
+        self._loop.call_soon_threadsafe(self._step, seconds / steps, steps)
 
     async def passed(self, seconds: float) -> None:
         """Let time pass, and wait until it has."""
-        for _ in range(STEPS):
-            self._step(seconds / STEPS, 1)
+        steps = _steps(seconds)
+        for _ in range(steps):
+            self._step(seconds / steps, 1)
             await asyncio.sleep(0)
 
     def jump(self, seconds: float) -> None:
@@ -32,3 +34,7 @@ class LoopClock:
         self._ahead_s += seconds
         if left > 1:
             self._loop.call_soon(self._step, seconds, left - 1)
+
+
+def _steps(seconds: float) -> int:
+    return max(FEWEST_STEPS, round(seconds / LONGEST_STEP_S))

@@ -154,7 +154,8 @@ async def _awaited(
                     left_running(end_of(runs_on))
             if runs_on and isinstance(error, Exception):
                 where = " in a thread" if task.done() else ""
-                raise StillUnderWay(f"{capability.name} was to stop, and still runs{where}") from error
+                how = f"did not answer within {timeout_s:g} s" if isinstance(error, _Late) else "has stopped"
+                raise StillUnderWay(f"{capability.name} {how}, and still runs{where}") from error
             raise
 
 

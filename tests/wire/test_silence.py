@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,9 @@ pytestmark = pytest.mark.enable_socket
 
 
 @pytest.fixture
-async def clock(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LoopClock]:
+async def clock(monkeypatch: pytest.MonkeyPatch) -> LoopClock:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    yield LoopClock(asyncio.get_running_loop())
+    return LoopClock(asyncio.get_running_loop())
 
 
 def thinks(clock: LoopClock, seconds: float, text: str) -> Speech:
@@ -131,7 +130,7 @@ async def test_a_reply_in_one_piece_may_be_silent_for_longer(workspace: Path, cl
         return speech
 
     plain = {"capabilities": ["function_calling"]}
-    async with held_provider(in_one_piece(500, LISTING), in_one_piece(5000, "Four.")) as model:
+    async with held_provider(in_one_piece(500, LISTING), in_one_piece(1000, "Four.")) as model:
         ended, _ = await ask(settings(workspace, model.url, local=plain))
     assert not any(body.get("stream") for body in model.bodies)
     assert ended["status"] == "completed"
