@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import uuid
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatResult
 
 from planwright.graph.building import build_graph
 from planwright.settings.settings import Settings
@@ -44,9 +48,11 @@ def settings(folder: Path, url: str, planning: str = "always", **more: Any) -> S
     return settings_for(folder, {"local": local}, planning={"mode": planning}, **limits)
 
 
-async def ask(asked: Settings) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+async def ask(
+    asked: Settings, model: BaseChatModel | None = None
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Ask once; return how it ended, and the events on record."""
-    agent = build_graph(asked)
+    agent = build_graph(asked, model=model)
     try:
         config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
         ended = await agent.ainvoke({"messages": [("user", QUESTION)]}, config)
@@ -177,3 +183,80 @@ async def test_a_plan_has_its_time_in_all_whoever_is_asked(workspace: Path, cloc
     assert "there was no plan after 0.5 s" in ended["answer"]
     assert ended["answer"].endswith("raise planner.timeout_s")
     assert len(model.bodies) <= 1
+
+
+async def as_time_passes(
+    asking: asyncio.Task[tuple[dict[str, Any], list[dict[str, Any]]]], clock: LoopClock
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Let time pass until a run has ended."""
+    while not asking.done():
+        await clock.passed(5)
+        await asyncio.wait({asking}, timeout=0.001)
+    return asking.result()
+
+
+async def test_who_takes_no_connection_is_given_up_soon_and_costs_nothing(
+    workspace: Path, clock: LoopClock
+) -> None:
+    with ExitStack() as open_sockets:
+        deaf = open_sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(8):  # nobody accepts them: the next has to wait
+            client = open_sockets.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(deaf.getsockname())
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/v1"
+        asking = asyncio.create_task(ask(settings(workspace, url)))
+        ended, events = await as_time_passes(asking, clock)
+    assert "provider local is unreachable" in ended["answer"]
+    assert "no connection within 15 s" in ended["answer"]
+    (call,) = (event for event in events if event["type"] == "llm_call")
+    assert (call["input_tokens"], call["output_tokens"]) == (0, 0)
+
+
+class Hanging(BaseChatModel):
+    """A model of a program's own that never replies."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "hanging"
+
+    def _generate(self, messages: list[BaseMessage], *rest: Any, **more: Any) -> ChatResult:
+        raise NotImplementedError
+
+    async def _agenerate(self, messages: list[BaseMessage], *rest: Any, **more: Any) -> ChatResult:
+        await asyncio.Event().wait()
+        raise NotImplementedError
+
+
+async def test_a_model_of_a_program_has_the_times_of_a_provider(workspace: Path, clock: LoopClock) -> None:
+    asked = settings(workspace, "http://127.0.0.1:1/v1")
+    ended, _ = await as_time_passes(asyncio.create_task(ask(asked, Hanging())), clock)
+    assert "provider given sent nothing for 600 s" in ended["answer"]
+    assert ended["answer"].endswith("try again later")
+
+
+async def test_a_crowd_is_asked_in_turn_and_nobody_is_given_up_for_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+    async def speech(send: Send) -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        await send(word(LISTING) + end())
+
+    async with held_provider(speech) as model:
+        own = {"max_concurrent": 3, "idle_timeout_s": 0.5}
+        agent = build_graph(settings(workspace, model.url, local=own))
+        try:
+            message = {"messages": [("user", QUESTION)]}
+            configs: list[Any] = [{"configurable": {"thread_id": f"t{number}"}} for number in range(40)]
+            ended = await asyncio.gather(*(agent.ainvoke(message, config) for config in configs))
+        finally:
+            await agent.aclose()
+    assert [run["status"] for run in ended] == ["completed"] * 40
+    assert model.most_at_once == 3
+    assert len(model.bodies) == 80
+    with closing(opened_store(workspace / ".planwright")) as connection:
+        query = "SELECT count(*) FROM journal WHERE type IN ('failover', 'thinking')"
+        assert connection.execute(query).fetchone()[0] == 0
