@@ -11,6 +11,8 @@ PlanwrightError
 │   │   ├── KeyRefused          the next key, then the next provider
 │   │   └── ContextOverflow     the conversation is too long: shorten it once
 │   ├── ModelInterrupted    it broke off after its first words: they are the reader's already
+│   ├── ModelOverdue        the time for all tries is over: do without, or end with an answer
+│   ├── ModelCancelled      the run was cancelled before the call was made
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
@@ -118,6 +120,14 @@ class ModelInterrupted(ModelError):
     def __init__(self, cause: str, next_step: str = "", partial: str = "") -> None:
         super().__init__(cause, next_step)
         self.partial = partial
+
+
+class ModelOverdue(ModelError):
+    """No whole reply was there when it had to be, whoever was asked."""
+
+
+class ModelCancelled(ModelError):
+    """The run was cancelled while a call waited for its turn; nothing was sent."""
 
 
 class ModelOutputInvalid(ModelError):

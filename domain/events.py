@@ -38,6 +38,7 @@ EventType = Literal[
     "tool_call_start",
     "tool_call_end",
     "context_compacted",
+    "thinking",
     "llm_call",
     "structured_output",
     "failover",

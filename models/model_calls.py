@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from planwright.models.replies.structured import OutputMode, Schema
 from planwright.state.loop_budget import LoopBudget
 
 MAX_TOKENS = 4096
+BRIEF_S = 300
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Prompt:
     """Whether a model that is held to no schema reads it in the system message."""
     aloud: bool = False
     """Whether the reply is streamed to the user."""
-    timeout_s: float = 60
-    """Seconds that one reply may take."""
+    timeout_s: float | None = BRIEF_S
+    """Seconds until its reply has to be there, whoever is asked; None for what their settings allow."""
     max_tokens: int = MAX_TOKENS
     """Most tokens of the reply."""
     temperature: float | None = None
@@ -50,8 +52,6 @@ class ChatPrompt:
     """The conversation so far, with the system message."""
     tools: Sequence[dict[str, Any]] = ()
     """Tools that the model may call, as the provider spells them; empty for none."""
-    timeout_s: float = 120
-    """Seconds that the reply may take."""
     place: Mapping[str, Any] | None = None
     """Node as whose words the reply is streamed; None for the present one."""
 
@@ -64,8 +64,10 @@ class ModelCall:
     """Who asks; it chooses the model and names the call in events."""
     messages: list[AnyMessage]
     """Messages that are sent."""
-    timeout_s: float
-    """Seconds that the reply may take."""
+    name: str = ""
+    """Name of this one call in events; "" until it is made."""
+    ends_at_s: float = math.inf
+    """By when its reply has to be there, in seconds of work of its run; infinite for no such limit."""
     schema: Schema | None = None
     """JSON schema of the answer; None for an answer in words."""
     way: OutputMode = "text"

@@ -61,8 +61,12 @@ class ProviderSettings(ProviderBudgetSettings):
     """What its models can do, unless one says otherwise."""
     context: int = Field(128_000, ge=1)
     """Size of the context of its models in tokens."""
-    timeout_s: float = Field(60, gt=0)
-    """Seconds that the connection may bring nothing."""
+    idle_timeout_s: float = Field(120, gt=0)
+    """Seconds that a streamed reply may bring nothing, not even a comment; five times that for others."""
+    reply_timeout_s: float = Field(900, gt=0)
+    """Seconds that a reply may take in all."""
+    max_concurrent: int = Field(64, ge=1)
+    """Most calls that one process makes at it at once; further ones wait before their time begins."""
 
     def serving(self, model: str) -> ProviderSettings:
         """Describe the provider as it serves one model: its capabilities, context and prices."""

@@ -45,6 +45,7 @@ FIELDS: Mapping[EventType, tuple[str, ...]] = {
     "tool_call_start": _CALL,
     "tool_call_end": _CALL,
     "context_compacted": ("by", "left_out", "tokens_before", "tokens_after"),
+    "thinking": (*_MODEL, "seconds"),
     "llm_call": (*_MODEL, "input_tokens", "output_tokens", "cached_tokens", "cost", "seconds"),
     "structured_output": (*_MODEL, "refused", "next"),
     "failover": (*_MODEL, "key", "failure", "move", "wait_s", "next"),

@@ -26,6 +26,7 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "verdict": "critic",
     "tool": "execution",
     "context": "models",
+    "thinking": "models",
     "llm": "models",
     "structured": "models",
     "failover": "models",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.serde import storable
+from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Effect, Risk
@@ -192,7 +192,7 @@ async def request(
         content = _json(data)
     approved = ApprovedRequest(method, url, sent, content)
     try:
-        async with asyncio.timeout(egress.timeout_s), call.reachable.transport() as transport:
+        async with AttendedTimeout(egress.timeout_s), call.reachable.transport() as transport:
             answer = await exchange(transport, approved, egress)
     except TimeoutError as error:
         late = httpx.ReadTimeout(f"it took longer than {egress.timeout_s:g} s (egress.timeout_s)")

@@ -8,9 +8,9 @@ import inspect
 import socket
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from copy import deepcopy
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -21,6 +21,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
+from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import (
     BrokeOff,
     CapabilityError,
@@ -43,6 +44,7 @@ Work: TypeAlias = "Future[Any]"
 _AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
 MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
 MOST_RESULT = 10_000_000  # bytes as JSON: all that is done with a result takes ten times as much memory
+CLEAN_UP_S = 2  # until a call that was cancelled has to have ended
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
@@ -138,16 +140,20 @@ async def _awaited(
 ) -> object:
     """Await an async function. What it handed to threads goes on where it is cancelled, or breaks off.
 
-    Raises TimeoutError when it takes too long, StillUnderWay where such work goes on and that matters.
+    So does a function that does not heed that it is cancelled. Raises TimeoutError when it takes too long,
+    StillUnderWay where something goes on and that matters.
     """
-    limit = asyncio.timeout(timeout_s)
     with threads_of_call() as at_work:
+        answer = Future[object]()
+        task = asyncio.ensure_future(_put(answer, capability.function, keywords))
         try:
-            async with limit:
-                return await capability.function(**keywords)
+            await _ended(task, answer, timeout_s)
+            return answer.result()
         except BaseException as error:
             runs_on: tuple[Work, ...] = ()
             try:
+                if not task.done():
+                    _see(answer, at_work)
                 late = tuple(at_work) if isinstance(error, TimeoutError) else ()
                 if late and capability.effect == "queryable":
                     await asyncio.wait({*map(asyncio.wrap_future, late)}, timeout=PATIENCE * timeout_s)
@@ -155,10 +161,32 @@ async def _awaited(
                 if capability.effect in UNCERTAIN and (runs_on := tuple(at_work)):
                     left_running(end_of(runs_on))
             if runs_on and isinstance(error, Exception):
-                raise StillUnderWay(f"{capability.name} has stopped, and still runs in a thread") from error
-            if isinstance(error, TimeoutError) and limit.expired():
-                raise _Late from error
+                where = " in a thread" if task.done() else ""
+                how = f"did not answer within {timeout_s:g} s" if isinstance(error, _Late) else "has stopped"
+                raise StillUnderWay(f"{capability.name} {how}, and still runs{where}") from error
             raise
+
+
+async def _put(
+    answer: Future[object], function: Callable[..., Awaitable[object]], keywords: dict[str, object]
+) -> None:
+    """Keep how a call ends; a task that ended by SystemExit would end the event loop."""
+    try:
+        answer.set_result(await function(**keywords))
+    except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
+        answer.set_exception(error)
+
+
+async def _ended(task: asyncio.Task[None], answer: Future[object], timeout_s: float) -> None:
+    """Wait for the answer of a task; it is cancelled where that takes too long, or whoever waits is."""
+    try:
+        async with AttendedTimeout(timeout_s):
+            await asyncio.wait({task})
+    except (TimeoutError, asyncio.CancelledError) as error:
+        task.cancel()
+        await asyncio.wait({task}, timeout=CLEAN_UP_S)
+        if not answer.done() or isinstance(answer.exception(), asyncio.CancelledError):
+            raise _Late if isinstance(error, TimeoutError) else error  # noqa: B904 - it is the same end
 
 
 async def _in_thread(
@@ -182,7 +210,9 @@ async def _in_thread(
     loop = asyncio.get_running_loop()
     thread = loop.run_in_executor(_OwnThread(), call)  # a task would let SystemExit through
     try:
-        await asyncio.wait({thread}, timeout=timeout_s)
+        with suppress(TimeoutError):
+            async with AttendedTimeout(timeout_s):
+                await asyncio.wait({thread})
         if not thread.done() and capability.effect == "queryable":
             await asyncio.wait({thread}, timeout=PATIENCE * timeout_s)
         if thread.done():
@@ -236,17 +266,24 @@ def _useless(capability: Capability, problem: str) -> CapabilityError:
 
 
 class SeenThreads(ThreadPoolExecutor):
-    """The default threads of an event loop; what a call hands to them is seen until it has ended."""
+    """The default threads of an event loop; what a call hands over is seen until it has ended.
+
+    It gets a thread of its own: the limit of a call counts no waiting for those of others.
+    """
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Begin some work, and return its answer."""
-        answer = super().submit(fn, *args, **kwargs)
-        looks_up = fn in (socket.getaddrinfo, socket.getnameinfo)  # by asyncio: nothing is sent by that
-        at_work = None if looks_up else _AT_WORK.get(None)
-        if at_work is not None:
-            at_work.add(answer)
-            answer.add_done_callback(at_work.discard)
+        if (at_work := _AT_WORK.get(None)) is None:
+            return super().submit(fn, *args, **kwargs)
+        answer = _OwnThread().submit(fn, *args, **kwargs)
+        if fn not in (socket.getaddrinfo, socket.getnameinfo):  # by asyncio: nothing is sent by those
+            _see(answer, at_work)
         return answer
+
+
+def _see(answer: Work, at_work: set[Work]) -> None:
+    at_work.add(answer)
+    answer.add_done_callback(at_work.discard)
 
 
 @contextmanager

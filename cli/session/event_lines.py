@@ -59,6 +59,8 @@ def _line(event: RunEvent, *, verbose: bool, models: bool) -> RenderableType | N
             return label("model", failover_text(data), "yellow")
         case "model_routed":
             return label("model", routing_text(data), "yellow" if data["lacks"] else "dim")
+        case "thinking":
+            return label("model", f"{data['provider']} thinks: no word for {data['seconds']:g} s", "dim")
         case "structured_output":
             switch = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
             return label("model", f"{switch} ({data['cause']})", "yellow")
@@ -92,6 +94,8 @@ def is_detail(event: RunEvent) -> bool:
     data = event["data"]
     match event["type"]:
         case "planning_decision" | "plan_repaired" | "structured_output" | "progress" | "run_end":
+            return True
+        case "thinking":
             return True
         case "plan_step_start":
             return True

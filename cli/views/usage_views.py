@@ -33,7 +33,7 @@ _CACHED_BY = {"provider": "json_extract(data, '$.provider')", "run": "run_id", "
 _CACHED_BY |= {"tenant": "tenant"}
 _CACHED = """SELECT {column} AS name, sum(json_extract(data, '$.cached_tokens')) AS cached,
     sum(json_extract(data, '$.input_tokens')) AS sent FROM journal
-    WHERE type = 'llm_call' GROUP BY name"""
+    WHERE type = 'llm_call' AND json_extract(data, '$.error') IS NULL GROUP BY name"""
 _OPEN = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
 _WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced

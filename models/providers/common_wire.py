@@ -9,7 +9,7 @@ from typing import cast
 import httpx
 
 from planwright.models.bounded import Bounded
-from planwright.models.providers.common_form import ChunkForm, completion
+from planwright.models.providers.common_form import ChunkForm, Json, completion
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
@@ -45,8 +45,27 @@ def _as_event(body: bytes) -> bytes:
 
     Gateways that report an error with status 200 do so as JSON, whatever was asked for. The OpenAI SDK looks
     for events in it, finds none, and the error is lost: a conversation that is too long looks like an outage.
+    The whole completion of a server that does not stream is one chunk.
     """
+    try:
+        content = json.loads(body.removeprefix(BOM))
+    except ValueError:
+        content = None
+    if isinstance(content, dict) and isinstance(content.get("choices"), list) and not content.get("error"):
+        return _spelled(_one_chunk(completion(content)))
     return b"".join(b"data: " + line + b"\n" for line in body.splitlines()) + b"\n"
+
+
+def _one_chunk(content: Json) -> Json:
+    """Spell a completion as the one chunk of a stream."""
+    choices = []
+    for choice in cast(list[Json], content["choices"]):
+        delta = dict(cast(Json, choice.get("message") or {}))
+        calls = cast(list[Json], delta.get("tool_calls") or [])
+        delta["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
+        rest = {name: value for name, value in choice.items() if name != "message"}
+        choices.append({**rest, "delta": delta})
+    return {**content, "object": "chat.completion.chunk", "choices": choices}
 
 
 class _Chunks(httpx.AsyncByteStream):

@@ -30,14 +30,14 @@ def chat_model(
         model=provider.model,
         base_url=provider.base_url,
         api_key=SecretStr(keys[key] if keys else "none"),
-        timeout=provider.timeout_s,
+        timeout=None,  # whoever makes the call says how long it may take
         max_retries=0,
         stream_usage=True,
-        stream_chunk_timeout=provider.timeout_s,  # of a socket that stays open and says nothing
+        stream_chunk_timeout=None,
         disable_streaming="streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         http_async_client=httpx.AsyncClient(
-            timeout=provider.timeout_s,
+            timeout=None,
             trust_env=False,
             transport=transport or AdaptedRequests(name, proxy=provider.proxy),
         ),
