@@ -51,7 +51,7 @@ def test_whatever_changes_in_the_world_each_effect_happens_once(tmp_path: Path) 
     figures = json.loads(path.read_text())
     assert figures["bad"] == []
     assert figures["killed_runs"] == len(SHORT)
-    assert figures["noticed"] == sorted({change.part for change in CHANGES.values() if change.part})
+    assert {change.part for change in CHANGES.values() if change.part} <= set(figures["noticed"])
 
 
 def test_the_short_form_has_every_shape_change_and_class() -> None:
