@@ -18,6 +18,8 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.limits import unpriced
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.server import Server, server_of
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
@@ -81,6 +83,8 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     except SetupError:
         return
     yield "store", lambda: _store(settings)
+    if settings.store_url:
+        yield "standby", lambda: _server(settings).check_standbys()
     folder = settings.store_folder
     yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
     yield "delegated", lambda: f"{len(Delegations(folder).read())} delegations"
@@ -121,6 +125,10 @@ def _store(settings: Settings) -> str:
         records.close()
     place = records.database.engine.label if settings.store_url else settings.store_folder
     return f"{place} ({count} run{'s' * (count != 1)})"
+
+
+def _server(settings: Settings) -> Server:
+    return server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
 
 
 def _secrets(settings: Settings) -> str:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 from planwright.checkpoints.records import Records, open_records
@@ -24,7 +25,7 @@ SECRET = "the-words-of-a-mail"
 
 def effect_call(lease: Lease, name: str) -> EffectCall:
     """A call whose step is called after it."""
-    args = {"to": name, "text": SECRET}
+    args: dict[str, JsonValue] = {"to": name, "text": SECRET}
     return EffectCall(lease=lease, step_uid=f"step_{name}", capability="mail.send", effect="blind", args=args)
 
 
@@ -59,7 +60,9 @@ class Past:
 
     def remember(self) -> Path:
         """Keep the file as it is."""
-        return shutil.copy(self.file, self.file.with_name(f"kept-{len(list(self.folder.iterdir()))}"))
+        kept = self.file.with_name(f"kept-{len(list(self.folder.iterdir()))}")
+        shutil.copy(self.file, kept)
+        return kept
 
     def put_back(self, kept: Path) -> None:
         """Put it in the place of what is there."""

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.audit.verification import verify_chain
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.runs import Run
-from planwright.domain.errors import StoreWentBack
+from planwright.domain.errors import SetupError, StoreWentBack
 from tests.checkpoints.marks.conftest import NOW, Past, effect_call
 from tests.checkpoints.marks.test_mark import accept, lacking
+from tests.cli.desk import wait_until
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer, new_folder, programs
 
@@ -45,6 +48,20 @@ def copy(own_server: PostgresServer, own_past: Past) -> Iterator[PostgresServer]
     standby.kill()
     yield standby
     standby.remove()
+
+
+def shown(server: PostgresServer, setting: str) -> str:
+    """Read a setting as new sessions have it."""
+    with server.connect() as connection:
+        row = connection.execute("SELECT current_setting(%s)", (setting,)).fetchone()
+        return str(row and row[0])
+
+
+def followers(server: PostgresServer) -> int:
+    """Count the standbys that are connected."""
+    with server.connect() as connection:
+        row = connection.execute("SELECT count(*) FROM pg_stat_replication").fetchone()
+        return int(row[0]) if row else 0
 
 
 def test_a_standby_that_was_behind_begins_nothing(own_past: Past, copy: PostgresServer) -> None:
@@ -128,3 +145,29 @@ def test_stores_of_one_workspace_have_marks_of_their_own(past: Past, server: Pos
     finally:
         with server.connect() as connection:
             connection.execute("DROP SCHEMA another_store CASCADE")
+
+
+def test_a_standby_that_commits_do_not_wait_for_is_told_of(
+    own_server: PostgresServer, own_past: Past
+) -> None:
+    served = server_of(own_past.url, MIGRATIONS, PATIENCE_S, None)
+    assert served.check_standbys() == "there is none"
+    folder = new_folder()
+    own_server.take_copy(folder, standby=True)
+    standby = PostgresServer.of_copy(folder)
+    try:
+        assert wait_until(lambda: followers(own_server) == 1)
+        with pytest.raises(SetupError, match="commits wait for none: one that is promoted may lack effects"):
+            served.check_standbys()
+        with own_server.connect() as connection:
+            connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            connection.execute("SELECT pg_reload_conf()")
+        assert wait_until(lambda: shown(own_server, "synchronous_standby_names") == "*")
+        assert served.check_standbys() == "commits wait for *"
+        for value, words in (("local", "commits wait for none"), ("off", "synchronous_commit is off")):
+            with own_server.connect() as connection:
+                connection.execute(f"ALTER DATABASE planwright SET synchronous_commit = {value}")
+            with pytest.raises(SetupError, match=words):
+                served.check_standbys()
+    finally:
+        standby.remove()
