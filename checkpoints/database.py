@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
 from planwright.checkpoints.reader import Answer, Reader, Waiter
+from planwright.checkpoints.store_errors import half_a_character
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
@@ -224,6 +225,8 @@ def _resolve(answers: list[Answer]) -> None:
     for waiter, value, problem in answers:
         if waiter.done():
             continue  # whoever waited was cancelled
+        if isinstance(problem, UnicodeEncodeError):
+            problem = half_a_character(problem)
         if problem is not None:
             waiter.set_exception(problem)
         else:
