@@ -27,6 +27,7 @@ from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
 from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.reader import Answer, Reader, Waiter
+from planwright.checkpoints.store_errors import half_a_character
 from planwright.domain.errors import StoreFailed
 from planwright.security.redaction.redactor import Redactor
 
@@ -277,6 +278,8 @@ def _resolve(answers: list[Answer]) -> None:
     for waiter, value, problem in answers:
         if waiter.done():
             continue  # whoever waited was cancelled
+        if isinstance(problem, UnicodeEncodeError):
+            problem = half_a_character(problem)
         if problem is not None:
             waiter.set_exception(problem)
         else:

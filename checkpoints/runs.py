@@ -18,6 +18,7 @@ from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import leave_in_doubt
 from planwright.checkpoints.ownership.fencing import held, ride
+from planwright.checkpoints.store_errors import check_storable
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
@@ -271,13 +272,16 @@ def pause(connection: sqlite3.Connection, run_id: str, reason: str) -> None:
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:
-    """Write a new run down. Raises RunError while another run of its thread is open.
+    """Write a new run down, whichever door it came through.
 
-    Its fencing token goes on where that of the run before it ended.
+    Its fencing token goes on where that of the run before it ended. Raises RunError while another run of its
+    thread is open, SetupError for a thread id or a tenant that not every store can hold.
     """
     known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
     if known:
         return
+    check_storable("the thread id", run.thread_id)
+    check_storable("the tenant", run.tenant)
     query = "SELECT run_id FROM runs WHERE thread_id = ? AND ended_at IS NULL"
     other = connection.execute(query, (run.thread_id,)).fetchone()
     if other:

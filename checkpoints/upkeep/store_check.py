@@ -50,7 +50,7 @@ def check_store(folder: Path) -> list[StoreFinding]:
                     findings.append(StoreFinding(name, f"the file cannot be opened: {error}", RESTORE))
         for name, connection in files.items():
             findings += _guarded(name, _of_file(name, connection))
-        if not any(not finding.note for finding in findings):
+        if all(finding.note for finding in findings):
             findings += _of_rows(files, Blobs(folder / BLOBS))
     return [*lost, *findings]
 
@@ -85,7 +85,7 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFi
         return []  # its tables are not yet those that are known here
     findings = _guarded(RECORDS, unreadable_rows(records))
     findings += _guarded(RECORDS, unreadable_checkpoints(records))
-    if not findings:
+    if all(finding.note for finding in findings):
         findings += _guarded(RECORDS, disagreements(records, blobs))
         findings += _guarded(RECORDS, _of_chain(records))
     if CHECKPOINTS in files:

@@ -26,6 +26,7 @@ ENDED = f"status IN ({', '.join(repr(status) for status in sorted(TERMINAL))})"
 _ANSWER = re.compile(rb"answer_(run_[0-9a-f]+)")  # the id of the message that session_close leaves behind
 CLOSING = "branch:to:session_close"
 REDACTED = "%[REDACTED %"  # the hash is of what was meant, the row holds what may be shown
+_CUT = r"instr(j.data, '\u0000')"  # json_extract cuts a text off at a NUL
 DAYS = "SELECT tenant, provider, day, tokens, cost FROM usage_days"
 SUMS = (
     "SELECT tenant, provider, substr(at, 1, 10) AS day, sum(tokens) AS tokens, coalesce(sum(cost), 0) AS cost"
@@ -69,7 +70,7 @@ FAULTS: dict[str, tuple[str, str]] = {
         "SELECT run_id FROM runs r WHERE ended_at IS NOT NULL AND NOT (EXISTS (SELECT 1 FROM journal j"
         " WHERE j.run_id = r.run_id AND j.type = 'run_end' AND json_extract(j.data, '$.status') = r.status)"
         " AND EXISTS (SELECT 1 FROM journal j WHERE j.run_id = r.run_id AND j.type = 'agent_message'"
-        " AND json_extract(j.data, '$.content') = r.answer))",
+        f" AND (json_extract(j.data, '$.content') = r.answer OR {_CUT})))",
         RESTORE,
     ),
     "the journal tells of gates that are not on record, in run {}": (
@@ -86,7 +87,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     ),
     "the journal tells another request of run {}": (
         "SELECT r.run_id FROM runs r JOIN journal j USING (run_id) WHERE j.type = 'user_message'"
-        " AND json_extract(j.data, '$.content') <> r.request",
+        f" AND json_extract(j.data, '$.content') <> r.request AND NOT {_CUT}",
         RESTORE,
     ),
     "the days of usage do not add up, on {}": (

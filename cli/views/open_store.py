@@ -15,7 +15,13 @@ from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
 from planwright.checkpoints.postgres.server import server_of
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.checkpoints.store_errors import (
+    BROKEN,
+    half_a_character,
+    refuse_newer,
+    store_error,
+    store_version,
+)
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
 from planwright.domain.errors import RunError, SetupError
 from planwright.presentation.rows import Report
@@ -43,8 +49,11 @@ class StoreReader:
         self._connection = connection
 
     def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> Iterator[Report]:
-        """Ask one statement, and yield its rows."""
-        cursor = self._connection.execute(sql, parameters)
+        """Ask one statement, and yield its rows. Raises SetupError where a parameter is no valid Unicode."""
+        try:
+            cursor = self._connection.execute(sql, parameters)
+        except UnicodeEncodeError as error:
+            raise half_a_character(error) from error
         names = [column[0] for column in cursor.description]
         return self._rows(cursor, names)
 

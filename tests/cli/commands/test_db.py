@@ -68,6 +68,29 @@ def test_what_is_wrong_is_listed_with_what_to_do(desk: Desk, waiting: Waiting) -
     assert "planwright db restore BACKUP" in done.stdout
 
 
+def test_a_text_with_a_nul_is_no_damage_and_damage_beside_it_is_found(desk: Desk, waiting: Waiting) -> None:
+    tables = desk.rows(
+        "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE c.name = 'thread_id'"
+    )
+    for (table,) in tables:  # as an older program took it
+        desk.change(f"UPDATE {table} SET thread_id = thread_id || char(0)")
+    done = desk.run("db", "check")
+    assert done.code == 0, done.stdout
+    assert "runs: thread_id holds a NUL character, in row 1" in done.stdout
+    assert "restore" not in done.stdout
+    desk.change("UPDATE gates SET shown = replace(shown, 'hello', 'other')")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "the card of gate" in done.stdout
+
+
+def test_a_nul_within_json_is_damage(desk: Desk, waiting: Waiting) -> None:
+    desk.change("UPDATE gates SET shown = substr(shown, 1, 20) || char(0) || substr(shown, 22)")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "gates: shown is no JSON, in row 1" in done.stdout
+
+
 def test_a_title_that_was_changed_is_found(desk: Desk) -> None:
     assert desk.run("run", "What time is it?").code == 0
     assert desk.run("db", "check").code == 0
