@@ -22,7 +22,6 @@ from planwright.checkpoints.budget_usage import (
     RunUsage,
     Spent,
     UsageRow,
-    counted_at,
     is_limited,
     provider_limits,
     run_usage,
@@ -192,13 +191,12 @@ def _row(call: BudgetedCall, id_: str, expires_at: float) -> UsageRow:
 
 
 def _insert(connection: sqlite3.Connection, call: BudgetedCall, row: UsageRow, at: datetime) -> None:
-    counted = utc_text(counted_at(connection, call.tenant, call.provider, at))
     connection.execute(
         "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
         " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         (row.id, call.tenant, call.run_id, call.provider, row.kind)
         + (row.amount.tokens, row.amount.cost, row.amount.calls, row.settled)
-        + (row.expires_at, counted, row.lane),
+        + (row.expires_at, utc_text(at), row.lane),
     )
 
 

@@ -37,7 +37,7 @@ RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
 STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
-BESIDE = STATE | {"parts"}
+BESIDE = STATE | {"parts", "time"}
 """Names of jobs that ride and that no read waits for, unless it names them."""
 ALWAYS = frozenset(("read", "sign_in", "accept"))
 """Names of jobs that are done in a store that has gone back, too."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -48,18 +50,16 @@ class Timer:
 
 
 def timer_of(clock: Clock) -> Timer:
-    """Find the timer that goes with a clock: that of the machine, or for the clock of a test that clock."""
-    return Timer(boot=boot_id()) if clock is utc_now else Timer(lambda: clock().timestamp())
+    """Find the timer that goes with a clock: that of the machine, or for the clock of a test that clock.
 
-
-@dataclass(frozen=True)
-class Time:
-    """What an agent tells the time by."""
-
-    clock: Clock = utc_now
-    """Tells the time of day, in UTC."""
-    timer: Timer = field(default_factory=Timer)
-    """Tells how time goes by."""
+    Containers may have seconds of their own within a boot (time_namespaces(7)).
+    """
+    if clock is not utc_now:
+        return Timer(lambda: clock().timestamp())
+    boot = boot_id()
+    with suppress(OSError):
+        boot = boot and f"{boot}:{os.readlink('/proc/self/ns/time')}"
+    return Timer(boot=boot)
 
 
 class AttendedTimeout:

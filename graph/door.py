@@ -26,7 +26,6 @@ from planwright.checkpoints.audit.anchor import publish_head
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext, read_context
@@ -84,21 +83,19 @@ class Door:
         review: Review,
         parts: AvailableParts,
         redactor: Redactor,
-        time: Time,
     ) -> None:
         self.settings = settings
         self.stores = stores
         self.redactor = redactor
         self.langsmith = LangSmithRuns(settings.tracing, redactor)
-        self.arrivals = Arrivals(settings, stores, redactor, time.clock)
-        self.answering = Answering(stores, review, time.clock)
-        self.control = Control(stores, time.clock)
+        self.arrivals = Arrivals(settings, stores, redactor)
+        self.answering = Answering(stores, review)
+        self.control = Control(stores)
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
-        self._watching = Watching(stores, settings.sessions, time.clock)
+        self._watching = Watching(stores, settings.sessions)
         self.working: dict[str, Invocation] = {}
         self.parts = parts
-        self.clock = time.clock
-        self._time = time
+        self.clock = stores.time.now
 
     @contextlib.asynccontextmanager
     async def enter(
@@ -109,6 +106,7 @@ class Door:
         With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere; by a `control`
         the caller can drain it. Raises SetupError, RunError or GateError; then nothing has changed.
         """
+        await self.stores.time.look()
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
@@ -199,7 +197,7 @@ class Door:
             words=words,
             foreign=foreign,
             clock=self.clock,
-            seconds=self._time.timer.seconds,
+            seconds=stores.time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
             ends_as=run.ends_as or "cancelled",
             seq=itertools.count(last_seq + 1),

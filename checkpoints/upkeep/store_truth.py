@@ -6,13 +6,13 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import ormsgpack
 from pydantic import ValidationError
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.alternatives import STEP_ENDED
+from planwright.checkpoints.ownership.store_time import time_on_record
 from planwright.checkpoints.thread_state.layout import KIND, refs_of
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import RECORDS
@@ -188,7 +188,7 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
         "SELECT DISTINCT u.run_id FROM usage u JOIN runs r USING (run_id) WHERE settled = 0"
         " AND r.ended_at IS NOT NULL AND expires_at {} ?"
     )
-    now = datetime.now(UTC).timestamp()
+    now = time_on_record(records).now_s
     for sign, next_step in (
         (">", "wait: they come back when they expire"),
         ("<=", "nothing: they count no more"),

@@ -23,7 +23,14 @@ from planwright.checkpoints.upkeep.store_files import RECORDS, has_files, no_sto
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, no_runs, refuse_on_server, setback_of, store_files
+from planwright.cli.views.open_store import (
+    has_store,
+    no_runs,
+    refuse_on_server,
+    setback_of,
+    store_files,
+    time_of,
+)
 from planwright.domain.clock import utc_now
 from planwright.settings.settings import Settings, load
 
@@ -96,7 +103,8 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     """Remove all but the newest checkpoints of each thread, as the settings say for its tenant."""
     settings = load(workspace)
-    retention = Retention(settings.storage, utc_now(), keep)
+    mark = time_of(settings)
+    retention = Retention(settings.storage, mark.earliest if mark else utc_now(), keep)
     if settings.store_url:
         gone, then = asyncio.run(_prune_on_server(settings, retention)), "the server uses their space again"
     else:

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +15,8 @@ from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
+from planwright.checkpoints.ownership.store_time import time_on_record
+from planwright.checkpoints.ownership.time_marks import TimeMark
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.store_errors import (
     BROKEN,
@@ -23,6 +26,7 @@ from planwright.checkpoints.store_errors import (
     store_version,
 )
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
+from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError, SetupError
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
@@ -138,7 +142,19 @@ def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
     if not settings.store_url:
         return Owners(folder_of(_path(settings))), time.monotonic
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
-    return server.owners, server.owners.seconds
+    counted_s = open_store(settings).read(time_on_record).counted_s
+    return server.owners, lambda: counted_s
+
+
+def time_of(settings: Settings) -> TimeMark | None:
+    """Read what time it is for the store of a workspace; None where it has none yet."""
+    return open_store(settings).read(time_on_record) if has_store(settings) else None
+
+
+def now_of(settings: Settings) -> datetime:
+    """Tell what time it is for a workspace, in UTC: by its store, where it has one."""
+    mark = time_of(settings)
+    return utc_now() if mark is None else mark.now
 
 
 def setback_of(settings: Settings) -> Setback | None:

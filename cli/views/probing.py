@@ -7,7 +7,6 @@ from pathlib import Path
 
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
 from planwright.security.redaction.known_secrets import redactor_of
@@ -40,7 +39,10 @@ async def _all(settings: Settings) -> int:
                 views.console().print(views.label("probe", f"{name}: {served.model}", "bold"))
                 try:
                     abilities = [
-                        ability async for ability in Probe(name, served, records.budgets, utc_now).abilities()
+                        ability
+                        async for ability in Probe(
+                            name, served, records.budgets, records.time.now
+                        ).abilities()
                     ]
                 except PlanwrightError as error:
                     views.console().print(views.label("", f"!!   {error}", "red"))

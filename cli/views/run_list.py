@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 from planwright.checkpoints.effects.doubts import DOUBTFUL
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, interrupted, open_store, read_rows
+from planwright.cli.views.open_store import has_store, interrupted, now_of, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.short_names import full_name
 from planwright.presentation.rows import QuestionRow, Report
@@ -88,4 +88,4 @@ def questions(settings: Settings, which: str | None) -> list[QuestionRow]:
 
 def _asked_since(settings: Settings) -> str:
     """Say since when a question counts as waiting: as long as a gate would, and no run is held up by it."""
-    return (datetime.now(UTC) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()
+    return (now_of(settings) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()

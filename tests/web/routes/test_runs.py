@@ -150,7 +150,7 @@ async def test_runs_of_several_visitors_go_on_at_once(make_stage: MakeStage) -> 
     for _, gate_id in waiting:
         assert (await stage.answer(ada, gate_id, "approve")).status_code == 303
     assert [await stage.ended(run_id) for run_id, _ in waiting] == ["completed"] * 4
-    assert not await stage.agent.stores.gates.waiting(stage.agent.door.clock())
+    assert not await stage.agent.stores.gates.waiting()
 
 
 async def test_words_to_a_run_that_has_ended_begin_the_next_of_its_thread(make_stage: MakeStage) -> None:
