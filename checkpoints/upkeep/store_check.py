@@ -115,19 +115,19 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
         )
         yield StoreFinding(name, fault, "nothing: it is brought up to date when it is next used", note=True)
     elif name == RECORDS:
-        if lacking := sorted(_columns(_made_new()) - _columns(connection)):
+        if lacking := sorted(_columns_now() - _columns(connection)):
             yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
         else:
             yield from _of_triggers(connection)
             yield from _of_search(connection)
 
 
-def _made_new() -> sqlite3.Connection:
-    """Make an empty store of the present version, in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    for script in MIGRATIONS:
-        connection.executescript(script)
-    return connection
+def _columns_now() -> set[str]:
+    """List the columns of an empty store of the present version."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for script in MIGRATIONS:
+            connection.executescript(script)
+        return _columns(connection)
 
 
 def _columns(connection: sqlite3.Connection) -> set[str]:

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -107,14 +107,17 @@ def open_store(settings: Settings) -> StoreReader:
         raise no_runs(settings)
     if settings.store_url:
         return StoreReader(read_server(settings, redactor_of(settings)))
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        refuse_newer(path, connection, len(MIGRATIONS))
-        if not store_version(connection):  # it was never begun: the disk was full, say
-            raise no_runs(settings)
-        connection.execute("SELECT 1 FROM runs LIMIT 1")
-    except BROKEN as error:
-        raise store_error(path, error) from error
+    with ExitStack() as undo:
+        try:
+            uri = f"{path.absolute().as_uri()}?mode=ro"
+            connection = undo.enter_context(closing(sqlite3.connect(uri, uri=True)))
+            refuse_newer(path, connection, len(MIGRATIONS))
+            if not store_version(connection):  # it was never begun: the disk was full, say
+                raise no_runs(settings)
+            connection.execute("SELECT 1 FROM runs LIMIT 1")
+        except BROKEN as error:
+            raise store_error(path, error) from error
+        undo.pop_all()
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
     return StoreReader(connection)
