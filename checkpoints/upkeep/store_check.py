@@ -122,11 +122,18 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
             yield from _of_search(connection)
 
 
-def _columns_now() -> set[str]:
-    """List the columns of an empty store of the present version."""
+@contextmanager
+def _made_new() -> Iterator[sqlite3.Connection]:
+    """Open an empty store of the present version."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         for script in MIGRATIONS:
             connection.executescript(script)
+        yield connection
+
+
+def _columns_now() -> set[str]:
+    """List the columns of an empty store of the present version."""
+    with _made_new() as connection:
         return _columns(connection)
 
 
@@ -141,7 +148,8 @@ def _columns(connection: sqlite3.Connection) -> set[str]:
 def _of_triggers(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
     """Compare what the file does by itself with each row: what is not of ours may refuse or change it."""
     query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
-    ours, there = ({row[0]: row[1] for row in each.execute(query)} for each in (_made_new(), connection))
+    with _made_new() as new:
+        ours, there = ({row[0]: row[1] for row in each.execute(query)} for each in (new, connection))
     if other := sorted(name for name in there if there[name] != ours.get(name)):
         next_step = "remove them with the program that made them: DROP TRIGGER"
         yield StoreFinding(RECORDS, f"triggers of others act on its rows: {several(other)}", next_step)

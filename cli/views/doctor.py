@@ -19,11 +19,13 @@ from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.limits import unpriced
 from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.ownership.store_time import trouble_of
 from planwright.checkpoints.postgres.server import Server, server_of
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.example_calls import example_call
+from planwright.cli.views.open_store import time_of
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
@@ -85,6 +87,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "store", lambda: _store(settings)
     if settings.store_url:
         yield "standby", lambda: _server(settings).check_standbys()
+    yield "time", lambda: _time(settings)
     folder = settings.store_folder
     yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
     yield "delegated", lambda: f"{len(Delegations(folder).read())} delegations"
@@ -129,6 +132,16 @@ def _store(settings: Settings) -> str:
 
 def _server(settings: Settings) -> Server:
     return server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+
+
+def _time(settings: Settings) -> str:
+    """Tell what time it is for the store; where a clock is not believed, that is what is to be mended."""
+    mark = time_of(settings)
+    if mark is None:
+        return "no store yet"
+    if trouble := trouble_of(mark):
+        raise SetupError(*trouble)
+    return f"{mark.now:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _secrets(settings: Settings) -> str:

@@ -269,7 +269,7 @@ async def test_a_gate_expires_by_the_time_that_went_by_whatever_the_clock_says(
 async def test_after_a_new_start_of_the_machine_the_clock_decides_once_it_has_stood(
     stores: Stores, lease: Lease, machine: Machine
 ) -> None:
-    await stores.gates.open(gate(), lease)
+    await stores.gates.open(gate().model_copy(update={"expires_at": NOW + timedelta(hours=1)}), lease)
     machine.start_again(days=7)
     path = stores.database.path.parent
     with closing(open_stores(path, clock=machine.clock, timer=machine.timer(), url=store_url())) as after:

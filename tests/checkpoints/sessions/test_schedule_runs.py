@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from planwright.checkpoints.ownership.time_marks import SETTLE_S
+from planwright.checkpoints.ownership.time_marks import LOOK_S, SETTLE_S
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
@@ -74,9 +74,9 @@ async def test_what_was_missed_is_made_up_for_only_where_the_schedule_was_kept_b
 
 async def believe(stores: Stores, machine: Machine) -> None:
     """Let the clock stand where it is until it is believed."""
-    await stores.time.look()
-    machine.pass_by(seconds=SETTLE_S)
-    await stores.time.look()
+    for seconds in (LOOK_S, SETTLE_S):
+        machine.pass_by(seconds=seconds)
+        await stores.time.look()
 
 
 async def test_a_time_that_a_wrong_clock_took_keeps_no_other_and_comes_again(
@@ -84,6 +84,7 @@ async def test_a_time_that_a_wrong_clock_took_keeps_no_other_and_comes_again(
 ) -> None:
     later = 7 * 24
     machine.pass_by(days=3)
+    await timed.time.look()
     machine.turn(days=7)
     await believe(timed, machine)
     await queue(timed, make_run, later)
