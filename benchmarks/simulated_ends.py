@@ -13,7 +13,7 @@ from planwright.checkpoints.ownership.time_marks import JOIN_S, LOOK_S, NEAR_S, 
 from planwright.checkpoints.sessions.queue import END_OF_TIME
 
 LATE_S = SETTLE_S + 300.0
-"""By how much something may end late, beside time off that no clock could tell: it stands, and somebody looks."""
+"""By how much something may end late, beside time off that no clock could tell."""
 START_S = JOIN_S + TICK_S + LOOK_S + NEAR_S
 """By how much something may end early for each start of a machine, or of another host."""
 
