@@ -10,6 +10,9 @@ from psycopg import errors
 from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
 
 _OF_ONE_JOB = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, errors.RaiseException)
+NO_POOLER = (
+    "name the server itself in storage.url; a pooler has to keep sessions (pool_mode = session) and `options`"
+)
 READ_ONLY = "25006"
 """Code of the error of a write in a session that may only read."""
 
@@ -64,6 +67,8 @@ def failure(store: str, error: Exception) -> StoreFailed:
 def not_opened(store: str, error: psycopg.Error) -> PlanwrightError:
     """Say why a connection could not be opened. libpq gives no code for it, only words."""
     text = _text(error)
+    if "startup parameter" in text:
+        return SetupError(f"{store} is behind a pooler: {text}", NO_POOLER)
     if "password" in text or "authentication" in text:
         cause = f"the server of {store} refuses the login: {text}"
         return SetupError(cause, "mend user or password in storage.url, or ~/.pgpass")
