@@ -223,8 +223,10 @@ class Database:
         self._reach(f"after {names}")
         _answer(answers)
 
-    def _done(self, connection: sqlite3.Connection, item: _Item) -> tuple[Any, BaseException | None]:
-        value, problem = _in_savepoint(connection, item.job)
+    def _done(
+        self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None
+    ) -> tuple[Any, BaseException | None]:
+        value, problem = (None, refusal) if refusal else _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
             problem = self.engine.failure(problem)
         if problem is not None and item.rides:
@@ -240,10 +242,8 @@ class Database:
         refusal = setback.error() if setback else None
         answers: list[Answer] = []
         for item in batch:
-            if refusal and item.name not in ALWAYS:
-                answers.append((item.waiter, None, refusal))
-            else:
-                answers.append((item.waiter, *self._done(connection, item)))
+            done = self._done(connection, item, None if item.name in ALWAYS else refusal)
+            answers.append((item.waiter, *done))
         begins = any(item.begins for item in batch) and not refusal
         begun = self._mark.advance(connection) if self._mark and begins else None
         connection.execute("COMMIT")

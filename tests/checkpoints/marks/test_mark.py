@@ -41,8 +41,12 @@ def test_a_store_that_was_put_back_begins_nothing(past: Past) -> None:
     with past.opened() as records:
         with pytest.raises(StoreWentBack) as refused:
             asyncio.run(records.leases.take(past.run, 60))
-        with pytest.raises(StoreWentBack):
-            records.database.submit("own", lambda c: c.execute(OWN).rowcount, rides=True).result()
+        told: list[BaseException] = []
+        riding = records.database.submit(
+            "own", lambda c: c.execute(OWN).rowcount, rides=True, lost=told.append
+        )
+        assert isinstance(riding.exception(), StoreWentBack)
+        assert told == [riding.exception()]
         assert refused.value.cause.startswith(
             "the store lacks 2 effects that were begun: mail.send on thread "
         )
