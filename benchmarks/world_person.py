@@ -12,7 +12,10 @@ from benchmarks.world_shapes import DRAFT
 from benchmarks.world_stage import WorldStage
 
 RUNS = "SELECT * FROM runs ORDER BY rowid"
-LEFT = "SELECT run_id, key, args FROM effects WHERE status IN ('intent', 'in_doubt') ORDER BY rowid"
+LEFT = (
+    "SELECT run_id, key, args FROM effects WHERE status IN ('intent', 'in_doubt')"
+    " AND capability LIKE 'desk.%' ORDER BY rowid"
+)
 OPEN = "SELECT * FROM gates WHERE run_id = ? AND status = 'open' ORDER BY rowid"
 
 

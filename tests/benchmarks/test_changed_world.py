@@ -25,7 +25,7 @@ from benchmarks.world_verdict import BARS, Verdict, judge, watch
 from tests.forked import Forked
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 300
+PATIENCE_S = 600
 RECORDS = """
 CREATE TABLE effects (key, first_key, capability, status, args, run_id);
 CREATE TABLE gates (gate_id, kind, status, shown);
