@@ -48,6 +48,10 @@ class Ends:
         self._open: dict[str, Open] = {}
         self._seen: set[str] = set()
         self._starts = 0
+        self._boots: set[str] = set()
+        self._at_work_until = 0.0
+        self._wrong_then_s = 0.0
+        self._offs: list[tuple[float, float]] = []  # when it began again, and how long nobody was there
         self._quiet_since = 0.0
         self._looked_at = 0.0
         self.taken = {name: Taken() for name in periods}
@@ -77,28 +81,34 @@ class Ends:
         """Note that a session was queued."""
         self._open[thread] = Open(self._world.now, ttl_s, self._starts)
 
-    def started(self, off_s: float, wrong_before_s: float) -> None:
-        """Note that a machine, or another host, has begun after some time in which nobody was there."""
-        self._starts += 1
-        for each in self._open.values():
-            if not self._known(off_s):
-                each.late_s += off_s
-            each.early_s += max(0.0, self._clock.wrong_s - wrong_before_s)
-
-    def _known(self, off_s: float) -> bool:
-        """Say whether the clock stood still long enough, before and after, to tell how long that was."""
+    def begins(self, boot: str, on_server: bool) -> None:
+        """Note that a process begins: of a new boot, of another host, or where all is known."""
         now = self._world.now
-        return not self._clock.turned_between(now - off_s - LATE_S, now)
+        if boot in self._boots and not on_server:
+            return
+        self._boots.add(boot)
+        self._starts += 1
+        off_s = now - self._at_work_until
+        known = not self._clock.turned_between(self._at_work_until - LATE_S, now)
+        self._offs = [*(off for off in self._offs if now - off[0] < LATE_S), (now, off_s if known else 0)]
+        for each in self._open.values():
+            each.late_s += 0 if known else off_s
+            each.early_s += max(0.0, self._clock.wrong_s - self._wrong_then_s)
 
     def turned(self) -> None:
-        """Note that the clock was turned: what is not known yet takes as long again."""
-        self._quiet_since = self._world.now
+        """Note that the clock was turned: what is not known yet takes as long again, or stays unknown."""
+        now = self._quiet_since = self._world.now
+        unknown_s = sum(off_s for at, off_s in self._offs if now - at < LATE_S)
+        self._offs.clear()
+        for each in self._open.values():
+            each.late_s += unknown_s
 
     def went_by(self, at_work: bool) -> None:
         """Note the time since the last look, and whether anybody was at work in it."""
         went = self._world.now - self._looked_at
         self._looked_at = self._world.now
         if at_work:
+            self._at_work_until, self._wrong_then_s = self._world.now, self._clock.wrong_s
             for name, taken in self.taken.items():
                 taken.at_work_s += went
                 silent = taken.at_work_s / self._periods[name]

@@ -245,7 +245,7 @@ CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
 CREATE TABLE store_time (
     n INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_s REAL NOT NULL, counted_s REAL NOT NULL,
     ahead_s REAL NOT NULL, off_s REAL NOT NULL, since_s REAL NOT NULL, was_off INTEGER NOT NULL,
-    gap_s REAL NOT NULL, taken_up_s REAL NOT NULL, step_s REAL NOT NULL
+    gap_s REAL NOT NULL, taken_up_s REAL NOT NULL, step_s REAL NOT NULL, moved_s REAL NOT NULL
 );
 ALTER TABLE gates ADD COLUMN closes_s REAL;
 ALTER TABLE sessions ADD COLUMN closes_s REAL;

@@ -121,8 +121,8 @@ class StoreTime:
     def _seen(self, connection: sqlite3.Connection) -> tuple[TimeMark | None, TimeMark]:
         """Read the mark on record, and hold the clock against it."""
         reading, row = _reading(connection, self._clock, self.timer, self._boot), _read(connection)
-        if row is None:
-            return None, begun(reading)
+        if row is None:  # or it is not written yet
+            return None, looked_at(self._mark or begun(reading), reading)
         if is_of(row, reading):
             return row, looked_at(row, reading)
         if self._mark is None or not is_of(self._mark, reading):

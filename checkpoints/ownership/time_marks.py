@@ -62,6 +62,8 @@ class TimeMark:
     """Second, as counted, at which that was: what was open by then may close sooner by the gap."""
     step_s: float = 0
     """How far the clock had stepped, unbelieved, when the boot before ended: it may still be off by that."""
+    moved_s: float = 0
+    """How far the time of day was set since the boot: before the next one the clock may be set back again."""
 
     @property
     def now_s(self) -> float:
@@ -136,9 +138,9 @@ def taken_up(mark: TimeMark, reading: Reading) -> TimeMark:
     here = replace(here, off_s=off_s, since_s=here.counted_s)
     if mark.was_off:  # and started again before anybody knew for how long
         more_s = mark.gap_s + went_s - late_s if mark.gap_s >= 0 else off_s
-        return replace(here, gap_s=_least(off_s, off_s - mark.step_s, more_s))
-    gap_s = _least(off_s, off_s - mark.off_s)
-    return replace(here, was_off=True, gap_s=gap_s, taken_up_s=here.counted_s, step_s=mark.off_s)
+        return replace(here, gap_s=_least(more_s, *_gaps(here, off_s)))
+    here = replace(here, was_off=True, taken_up_s=here.counted_s, step_s=mark.off_s)
+    return replace(here, gap_s=_least(*_gaps(here, off_s)))
 
 
 def looked_at(mark: TimeMark, reading: Reading) -> TimeMark:
@@ -148,7 +150,7 @@ def looked_at(mark: TimeMark, reading: Reading) -> TimeMark:
     if not reading.named:
         return _believed(now, reading)
     if now.was_off:
-        now = replace(now, gap_s=_least(now.gap_s, off_s, off_s - now.step_s))
+        now = replace(now, gap_s=_least(now.gap_s, *_gaps(now, off_s)))
     elif abs(off_s) <= NEAR_S:
         most_s = SLEW * (now.boot_s - mark.boot_s)
         followed_s = max(-most_s, min(off_s, most_s))
@@ -176,6 +178,11 @@ def _off(mark: TimeMark, reading: Reading) -> float:
     return reading.clock_s - mark.counted_s - mark.ahead_s
 
 
+def _gaps(mark: TimeMark, off_s: float) -> tuple[float, ...]:
+    """List what the gap may be: by the clock, and by it where what it had stepped by was taken back."""
+    return off_s, off_s - mark.step_s, off_s + mark.moved_s
+
+
 def _least(*gaps_s: float) -> float:
     """Take the least of what a gap may be, so that nothing ends early; below 0 where no clock says any."""
     return min((max(0.0, gap_s) for gap_s in gaps_s if gap_s > -NEAR_S), default=-NEAR_S)
@@ -184,4 +191,5 @@ def _least(*gaps_s: float) -> float:
 def _believed(mark: TimeMark, reading: Reading) -> TimeMark:
     """Let the time of day be what the clock shows."""
     ahead_s = reading.clock_s - mark.counted_s
-    return replace(mark, ahead_s=ahead_s, off_s=0, since_s=0, was_off=False, step_s=0)
+    moved_s = 0.0 if mark.was_off else mark.moved_s + ahead_s - mark.ahead_s
+    return replace(mark, ahead_s=ahead_s, off_s=0, since_s=0, was_off=False, step_s=0, moved_s=moved_s)

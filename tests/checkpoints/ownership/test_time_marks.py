@@ -195,6 +195,19 @@ def test_a_step_that_nobody_has_believed_yet_is_no_time_in_which_the_machine_was
     assert play.shown_wrong_s == pytest.approx(0 if set_right else turn)
 
 
+@pytest.mark.parametrize("turn", [WEEK, -WEEK])
+def test_a_clock_that_was_believed_and_is_set_right_while_the_machine_is_off_ends_nothing_early(
+    turn: float,
+) -> None:
+    play = Play()
+    session = play.begin(3 * HOUR)
+    play.turn(turn).work(SETTLE_S + 10)
+    play.wrong_s = 0
+    play.off(HOUR).work(SETTLE_S + 10)
+    assert play.left_s(session) == pytest.approx(play.really_left_s(session))
+    assert play.shown_wrong_s == pytest.approx(0)
+
+
 def test_a_machine_that_is_started_again_before_that_is_known_has_been_off_all_the_time() -> None:
     play = Play()
     session = play.begin(WEEK)
