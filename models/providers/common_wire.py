@@ -9,7 +9,8 @@ from typing import cast
 import httpx
 
 from planwright.models.bounded import Bounded
-from planwright.models.providers.common_form import ChunkForm, Json, completion
+from planwright.models.providers.common_form import ChunkForm, completion
+from planwright.models.providers.sent_back import Json
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
