@@ -136,6 +136,10 @@ class ModelOutputInvalid(ModelError):
     worked = True
 
 
+class ReplyCut(ModelOutputInvalid):
+    """The reply was cut off at the limit of its tokens."""
+
+
 class CapabilityError(PlanwrightError):
     """A capability call failed."""
 

@@ -42,6 +42,7 @@ EventType = Literal[
     "llm_call",
     "structured_output",
     "failover",
+    "provider_data_dropped",
     "loop_guard",
     "progress",
     "memory_proposed",

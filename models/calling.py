@@ -13,7 +13,6 @@ from functools import partial
 from typing import TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.messages.ai import UsageMetadata
 from langchain_core.messages.utils import count_tokens_approximately
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
@@ -22,24 +21,25 @@ from planwright.domain.clock import Timer
 from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
-    ModelOutputInvalid,
     ModelOverdue,
     ModelRejected,
     ModelUnavailable,
     ProviderResting,
+    ReplyCut,
 )
 from planwright.models.budget_warnings import warn
+from planwright.models.conversation.plain_calls import PlainCalls
+from planwright.models.conversation.provider_data import kept, returned, size_of
 from planwright.models.failover.admission import Admission
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
 from planwright.models.provider_call import OVERDUE, ProviderCalls, told_to_think
-from planwright.models.providers.common_form import REASONING, without_reasoning
-from planwright.models.providers.pricing import price, tokens_of, used_in_vain, with_plain_usage
+from planwright.models.providers.pricing import cached, price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
-from planwright.models.replies.structured import OutputModes, answered
+from planwright.models.providers.thinking import ThinkingRoom, thoughts_in
+from planwright.models.replies.structured import OutputModes, answered, with_form
 from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, can_read
-from planwright.prompts import as_data, render
 from planwright.prompts.fence import Fences
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
@@ -70,6 +70,7 @@ class Models:
         self._admission = Admission(self._calls.most_at_once)
         self._fences = Fences()
         self._ways = OutputModes()
+        self._plain_calls, self._room = PlainCalls(), ThinkingRoom()
 
     async def complete(
         self,
@@ -99,7 +100,7 @@ class Models:
         )
         reply = await self._serve(call, route, invocation, key)
         if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
-            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
+            raise ReplyCut("the reply was cut off at the token limit", "answer with fewer words")
         if prompt.aloud and (why := why_unfinished(reply)):
             raise ModelInterrupted(why, "ask for less, or in parts", reply.text)
         return reply.text
@@ -153,7 +154,12 @@ class Models:
 
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
             if call.schema is None:
-                return await self._spend(call, at, with_key, invocation, f"{key}:{next(calls)}")
+
+                async def ask(messages: list[AnyMessage]) -> AIMessage:
+                    own, name = replace(call, messages=messages), f"{key}:{next(calls)}"
+                    return await self._spend(own, at, with_key, invocation, name)
+
+                return await self._plain_calls.ask(call.messages, at, ask, invocation, key)
             while True:
                 way = self._ways.best(at, self.router.provider(at))
                 shaped, name = replace(call, way=way), f"{key}:{next(calls)}"
@@ -184,11 +190,28 @@ class Models:
     async def _spend(
         self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
+        """Make a call; once more with twice the room where its reply was cut off before it was seen."""
+        provider = self.router.provider(route)
+        given = self._room.given(call, route, provider)
+        try:
+            reply = await self._once(given, route, with_key, invocation, key)
+        except ReplyCut:
+            if (roomy := self._room.more(given, route, provider, None)) is None:
+                raise
+        else:
+            if (roomy := self._room.more(given, route, provider, reply)) is None:
+                return kept(reply, route, invocation, key)
+        reply = await self._once(roomy, route, with_key, invocation, f"{key}.again")
+        return kept(reply, route, invocation, f"{key}.again")
+
+    async def _once(
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
+    ) -> AIMessage:
         """Reserve, call, settle and tell, in a span of its own."""
         if route.embedded and call.capabilities:
             call = replace(call, messages=[SystemMessage(f"Role: {call.role}"), *call.messages[1:]])
         elif call.schema_in_words and call.way in ("text", "json_mode"):
-            call = replace(call, messages=_with_form(call))
+            call = replace(call, messages=with_form(call.messages, call.schema))
         with invocation.spans.chat(call.role, route.provider, route.model, call.max_tokens):
             return await self._settled(call, route, with_key, invocation, key)
 
@@ -198,7 +221,8 @@ class Models:
         invocation.check_time()
         provider = self.router.provider(route)
         prices = provider.prices if provider else None
-        estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
+        call = replace(call, messages=returned(call.messages, route, invocation, key))
+        estimate = count_tokens_approximately(call.messages, tools=list(call.tools)) + size_of(call.messages)
         priced = partial(price, route, prices=prices)
         worst = Amount(estimate + call.max_tokens, cost=priced(estimate, call.max_tokens))
         now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
@@ -215,7 +239,6 @@ class Models:
             self._tell(invocation, route, call.role, key, {**tokens, "error": error.cause})
             raise
         reply = with_plain_usage(reply)
-        usage = reply.usage_metadata
         spent = tokens_of(reply, estimate)
         cost = priced(*spent)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
@@ -224,10 +247,10 @@ class Models:
         invocation.paid.append(key)
         if call.aloud:
             invocation.streamed = reply
-        data |= _cached(usage)
+        data |= cached(reply) | ({"thought_tokens": thought} if (thought := thoughts_in(reply)) else {})
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)
-        return without_reasoning(reply) if REASONING in reply.additional_kwargs else reply
+        return reply
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
@@ -239,15 +262,3 @@ class Models:
 
 def _ends_at(prompt: Prompt, invocation: Invocation) -> float:
     return math.inf if prompt.timeout_s is None else invocation.worked_s + prompt.timeout_s
-
-
-def _cached(usage: UsageMetadata | None) -> dict[str, int]:
-    """Read how much of a prompt the provider had in its cache; nothing where it says none."""
-    tokens = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
-    return {"cached_tokens": tokens} if tokens else {}
-
-
-def _with_form(call: ModelCall) -> list[AnyMessage]:
-    """Spell the form of the answer below the system message."""
-    system, *rest = call.messages
-    return [SystemMessage(f"{system.text}{render('form', form=as_data(call.schema))}"), *rest]

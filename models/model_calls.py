@@ -35,7 +35,7 @@ class Prompt:
     timeout_s: float | None = BRIEF_S
     """Seconds until its reply has to be there, whoever is asked; None for what their settings allow."""
     max_tokens: int = MAX_TOKENS
-    """Most tokens of the reply."""
+    """Most tokens of the answer; what a model thinks before it comes on top."""
     temperature: float | None = None
     """Temperature that is asked for; None for that of the provider."""
     capabilities: Sequence[Mapping[str, object]] = ()
@@ -77,7 +77,9 @@ class ModelCall:
     aloud: bool = True
     """Whether the reply is streamed to the user."""
     max_tokens: int = MAX_TOKENS
-    """Most tokens of the reply."""
+    """Most tokens of the reply, with those that are thought once the model is known."""
+    effort: str = ""
+    """How much the model is to think for this call; "" for as much as is set for its provider."""
     temperature: float | None = None
     """Temperature that is asked for; None for that of the provider."""
     tools: Sequence[dict[str, Any]] = ()

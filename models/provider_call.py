@@ -113,7 +113,8 @@ def told_to_think(name: str, invocation: Invocation) -> bool:
 
 
 def _idle_s(provider: ProviderSettings) -> float:
-    return provider.idle_timeout_s * (1 if "streaming" in provider.capabilities else UNSTREAMED)
+    heard_of = "streaming" in provider.capabilities and provider.chat_class is None  # a class hides its bytes
+    return provider.idle_timeout_s * (1 if heard_of else UNSTREAMED)
 
 
 def _tell(
@@ -144,4 +145,4 @@ def _options(call: ModelCall, route: ModelRoute) -> dict[str, Any]:
     options: dict[str, Any] = {"max_tokens": call.max_tokens}
     if call.temperature is not None:
         options["temperature"] = call.temperature
-    return options
+    return options | ({"reasoning_effort": call.effort} if call.effort else {})

@@ -229,7 +229,7 @@ def api_keys(provider: ProviderSettings) -> tuple[str, ...]:
     written = [*provider.api_keys, *([provider.api_key] if provider.api_key else [])]
     if written:
         return tuple(dict.fromkeys(key.get_secret_value() for key in written))
-    named = provider.api_key_env or "OPENAI_API_KEY"
+    named = provider.api_key_env or provider.usual_key
     names = [named] if isinstance(named, str) else named
     return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
 

@@ -30,6 +30,7 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "llm": "models",
     "structured": "models",
     "failover": "models",
+    "provider": "models",
     "loop": "nodes",
     "progress": "nodes",
     "memory": "execution",
@@ -45,7 +46,7 @@ DETAILS = (
 )
 PROBLEMS = (
     *("plan_step_failed", "plan_step_retry", "plan_failed", "plan_cancelled", "effect_lookup", "failover"),
-    *("structured_output", "loop_guard", "memory_failed", "task_failed"),
+    *("structured_output", "provider_data_dropped", "loop_guard", "memory_failed", "task_failed"),
 )
 GOOD_ENDS: Mapping[EventType, tuple[str, str]] = {  # the field that says how it ended, and its good value
     "run_end": ("status", "completed"),

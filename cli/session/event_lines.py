@@ -64,6 +64,9 @@ def _line(event: RunEvent, *, verbose: bool, models: bool) -> RenderableType | N
         case "structured_output":
             switch = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
             return label("model", f"{switch} ({data['cause']})", "yellow")
+        case "provider_data_dropped":
+            subject = f"what {data['provider']} wants back of a reply is not kept"
+            return label("model", f"{subject}: {data['cause']}", "yellow")
         case "memory_accepted":
             return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
         case "memory_failed":

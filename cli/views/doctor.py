@@ -31,6 +31,8 @@ from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
+from planwright.settings.model_profiles import install_of
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, api_keys, from_environment, load
 
 _WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
@@ -101,6 +103,9 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
     for name in settings.providers:
         yield "provider", lambda name=name: _provider(settings, name)  # type: ignore[misc]
+        provider = settings.providers[name]
+        for served in provider.served:
+            yield "", lambda of=provider, model=served.model: _served(of, model)  # type: ignore[misc]
     if not settings.providers:
         yield "provider", lambda: "none; the embedded planner serves"
 
@@ -181,13 +186,28 @@ def _channel(settings: Settings, name: str, url: str) -> str:
 
 def _provider(settings: Settings, name: str) -> str:
     provider = settings.providers[name]
-    if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
-        named = provider.api_key_env or f"providers.{name}.api_key_env"
+    if not api_keys(provider) and provider.needs_key:
+        named = provider.api_key_env or provider.usual_key or f"providers.{name}.api_key_env"
         wanted = named if isinstance(named, str) else " or ".join(named)
         raise SetupError(f"provider {name} has no key", f"set {wanted}")
+    if (package := provider.absent_package) is not None:
+        raise SetupError(f"provider {name} needs the package {package}", install_of(package))
     _check_priced(settings, name)
     models = ", ".join(served.model for served in provider.served)
-    return f"{name}: {models} at {provider.base_url or 'api.openai.com'}"
+    return f"{name}: {models} at {provider.asked_by}"
+
+
+def _served(provider: ProviderSettings, model: str) -> str:
+    """Say what is taken for true of a model, and where each of it comes from."""
+    served = provider.serving(model)
+    known = {
+        "context": f"context {served.context:,}",
+        "capabilities": ", ".join(served.capabilities) or "no capabilities",
+        "thinking": f"thinking {served.thinking or 'unasked'}",
+        "thinking_tokens": f"{served.thinking_tokens:,} tokens for it" if served.thinking_tokens else "",
+    }
+    told = (f"{text} ({provider.origin_of(name, model)})" for name, text in known.items() if text)
+    return f"{model}: {'; '.join(told)}"
 
 
 def _check_priced(settings: Settings, name: str) -> None:

@@ -9,7 +9,8 @@ from typing import cast
 import httpx
 
 from planwright.models.bounded import Bounded
-from planwright.models.providers.common_form import ChunkForm, Json, completion
+from planwright.models.providers.common_form import ChunkForm, completion
+from planwright.models.providers.sent_back import Json
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
@@ -21,6 +22,8 @@ class CommonWire(Bounded):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises httpx.TransportError and what Bounded raises."""
         response = await super().handle_async_request(request)
+        if request.url.path.endswith("/responses"):  # events and items of another form
+            return response
         kind = response.headers.get("content-type", "").lower()
         if response.is_success and kind.startswith("text/event-stream"):
             response.stream = _Chunks(cast(httpx.AsyncByteStream, response.stream))
@@ -84,8 +87,9 @@ class _Chunks(httpx.AsyncByteStream):
                 data.clear()
         if data:
             yield _event(form, b"\n".join(data))
-        if used := form.used():  # no [DONE] came
-            yield _spelled(used)
+        for chunk in (form.sent_back(), form.used()):  # no [DONE] came
+            if chunk:
+                yield _spelled(chunk)
 
     async def aclose(self) -> None:
         """Close the connection, or give it back."""
@@ -109,7 +113,7 @@ async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
 def _event(form: ChunkForm, data: bytes) -> bytes:
     """Spell one event anew; nothing where it says nothing."""
     if data.strip() == DONE:
-        ends = (form.last(), form.used())
+        ends = (form.sent_back(), form.last(), form.used())
         return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
     try:
         body = json.loads(data)

@@ -71,6 +71,13 @@ def tokens_of(reply: AIMessage, estimate: int) -> tuple[int, int]:
     return estimate, estimated_reply_tokens(reply)
 
 
+def cached(reply: AIMessage) -> dict[str, int]:
+    """Read how much of a prompt the provider had in its cache; nothing where it says none."""
+    usage = reply.usage_metadata
+    tokens = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
+    return {"cached_tokens": tokens} if tokens else {}
+
+
 def estimated_reply_tokens(reply: AIMessage) -> int:
     """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
 
