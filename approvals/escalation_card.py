@@ -47,11 +47,11 @@ def escalation_card(
     again = any(result.status == "failed" for _, result in open_)
     floor = not again and any(score.floor_broken for score in scores.values())
     doubtful = [entry.step.id for entry, result in open_ if result.code == EffectInDoubt.code]
-    asked = doubtful if doubts else []  # each of their effects says why by itself
+    in_doubt = doubtful if doubts else []  # each of their effects says why by itself
     args: Card = {
         entry.step.id: _why(result, scores.get(entry.step.id))
         for entry, result in open_
-        if entry.step.id not in asked
+        if entry.step.id not in in_doubt
     }
     answers = _answers(doubts, again=again, floor=floor, respond=replans_left > 0)
     return {

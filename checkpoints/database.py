@@ -72,6 +72,9 @@ class Database:
     `boundary` is told of every commit, before and after it.
     """
 
+    mark: Mark | None = None
+    """What rises outside of the store with each effect that is begun; set where a store is opened for runs."""
+
     def __init__(
         self,
         path: Path,
@@ -81,10 +84,8 @@ class Database:
         boundary: Boundary | None = None,
         redactor: Redactor | None = None,
         engine: Engine | None = None,
-        mark: Mark | None = None,
     ) -> None:
         self.path = path
-        self._mark = mark
         self.engine = engine or SqliteEngine(path, migrations, busy_timeout_s, redactor)
         self._boundary = boundary
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -238,18 +239,18 @@ class Database:
 
     def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
         """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
-        setback = self._mark.setback(connection) if self._mark else None
+        setback = self.mark.setback(connection) if self.mark else None
         refusal = setback.error() if setback else None
         answers: list[Answer] = []
         for item in batch:
             done = self._done(connection, item, None if item.name in ALWAYS else refusal)
             answers.append((item.waiter, *done))
         begins = any(item.begins for item in batch) and not refusal
-        begun = self._mark.advance(connection) if self._mark and begins else None
+        begun = self.mark.advance(connection) if self.mark and begins else None
         connection.execute("COMMIT")
-        if self._mark and begun:
+        if self.mark and begun:
             try:
-                self._mark.write(begun)
+                self.mark.write(begun)
             except StoreFailed as error:  # what is committed stays so, and is not sent
                 unsent = [item.waiter for item in batch if item.begins]
                 answers = [(answer[0], None, error) if answer[0] in unsent else answer for answer in answers]

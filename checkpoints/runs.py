@@ -92,8 +92,8 @@ FAMILY = """family(thread_id) AS (
     JOIN forks ON forks.run_id = made.run_id JOIN runs source ON source.run_id = forks.source_run)"""
 """The table of a thread, those that its forks came from, those that theirs came from, and so on."""
 
+# Holds of all rows but those of one message that is a text: those need not be read.
 _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
-"""Holds of all rows but those of one message that is a text: those need not be read."""
 
 
 class Family(NamedTuple):
@@ -147,11 +147,7 @@ class Runs:
         return None if row is None else run_of(row)
 
     async def set_status(self, lease: Lease, status: RunStatus, reason: str = "") -> None:
-        """Say that a run waits, runs again, pauses or is queued; an ended run stays ended.
-
-        `reason` is what a paused one waits for. Raises RunError for a step that no run may take.
-        """
-
+        """Bring a run that has not ended to another state, as `move` does."""
         await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
@@ -204,8 +200,8 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO threads (thread_id, tenant, title, title_hash) VALUES (?,?,?,?)"
-                " ON CONFLICT DO NOTHING",
+                "INSERT INTO threads (thread_id, tenant, title, title_hash)"
+                " VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
                 row,
             )
 
@@ -250,8 +246,7 @@ class Runs:
 def move(connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "") -> bool:
     """Bring a run to another state, and say whether it was open: one that has ended stays as it is.
 
-    A run that goes on is asked to pause by nobody any more. `reason` is what a paused one waits for. Raises
-    RunError for a step that no run may take.
+    Who goes on is asked to pause no more. `reason` is what a paused one waits for. Raises RunError.
     """
     row = connection.execute("SELECT status, ended_at FROM runs WHERE run_id=?", (run_id,)).fetchone()
     if row is None or row["ended_at"] is not None:
@@ -272,10 +267,9 @@ def pause(connection: sqlite3.Connection, run_id: str, reason: str) -> None:
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:
-    """Write a new run down, whichever door it came through.
+    """Write a new run down; its fencing token goes on where that of the run before it ended.
 
-    Its fencing token goes on where that of the run before it ended. Raises RunError while another run of its
-    thread is open, SetupError for a thread id or a tenant that not every store can hold.
+    Raises RunError while another run of its thread is open, SetupError for names no store can hold.
     """
     known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
     if known:

@@ -31,11 +31,9 @@ def call_lines(doubts: Sequence[Doubt]) -> list[str]:
 
 def not_whole(doubt: Doubt, doubts: Sequence[Doubt]) -> list[str]:
     """Name the arguments of an effect that its line leaves out, or cuts."""
-    shown, given = (
-        _names(doubt, doubts)[:MOST_VALUES],
-        [n for n, value in doubt.args.items() if value not in NOTHING],
-    )
-    return [name for name in given if name not in shown or len(_text(doubt.args, name)) > LONGEST_VALUE]
+    in_line = _names(doubt, doubts)[:MOST_VALUES]
+    names = [name for name, value in doubt.args.items() if value not in NOTHING]
+    return [name for name in names if name not in in_line or len(_text(doubt.args, name)) > LONGEST_VALUE]
 
 
 def reason_lines(doubts: Sequence[Doubt]) -> list[str]:
@@ -104,7 +102,7 @@ def _once(texts: Sequence[str]) -> list[str]:
     if len(set(texts)) == 1:
         return [texts[0]]
     numbers = {text: [n for n, other in enumerate(texts, 1) if other == text] for text in texts}
-    return [f"{_ranges(found)}: {text}" for text, found in numbers.items()]
+    return [f"{_ranges(places)}: {text}" for text, places in numbers.items()]
 
 
 def _ranges(numbers: Sequence[int]) -> str:

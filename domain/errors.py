@@ -44,15 +44,11 @@ PlanwrightError
 
 from __future__ import annotations
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+INTERRUPTED = 130  # exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it
 
 
 class PlanwrightError(RuntimeError):
-    """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it.
-
-    A RuntimeError, because the LangGraph server hides the text of most other errors from clients.
-    """
+    """A refusal: its cause and next step; a RuntimeError, as LangGraph's server hides the text of others."""
 
     exit_code = 1
 
@@ -259,10 +255,7 @@ class PartsElsewhere(RunError):
 
 
 class VersionMismatch(RunError):
-    """A run that waits was begun under other settings, policy, capabilities, prompts or data than these.
-
-    `code` is `pack_version_mismatch` or `snapshot_version_mismatch`.
-    """
+    """What a run began under is not here; `code`: `pack_version_mismatch` or `snapshot_version_mismatch`."""
 
     def __init__(self, cause: str, next_step: str, code: str) -> None:
         super().__init__(cause, next_step)
@@ -278,10 +271,7 @@ class RunHeld(RunError):
 
 
 class PastCheckpoint(RunError, ValueError):
-    """The checkpoint is not the newest of its thread.
-
-    A ValueError, too: the LangGraph server answers 400 with its text when a state update raises one.
-    """
+    """The checkpoint is not its thread's newest; a ValueError, as LangGraph's server answers 400 to one."""
 
 
 class RunStopped(PlanwrightError):

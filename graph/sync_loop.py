@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
-from planwright.capabilities.gateway.invoke import SeenThreads
+from planwright.capabilities.gateway.call_threads import SeenThreads
 
 T = TypeVar("T")
 _END = object()

@@ -5,20 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import socket
 import threading
 import traceback
-from collections.abc import Awaitable, Callable, Collection, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from copy import deepcopy
-from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.call_threads import (
+    OwnThread,
+    Work,
+    end_of,
+    see_until_ended,
+    threads_of_call,
+)
 from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
@@ -34,14 +38,9 @@ from planwright.domain.errors import (
 )
 from planwright.security.reply_size import outgrows
 
-P = ParamSpec("P")
-T = TypeVar("T")
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
-Work: TypeAlias = "Future[Any]"
-"""What a call has handed to a thread."""
-_AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
 MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
 MOST_RESULT = 10_000_000  # bytes as JSON: all that is done with a result takes ten times as much memory
 CLEAN_UP_S = 2  # until a call that was cancelled has to have ended
@@ -108,33 +107,6 @@ async def invoke(
     return dumped
 
 
-class _OwnThread(Executor):
-    """Begin each call in a thread of its own, which ends with it.
-
-    Calls that never end would take all threads of the event loop, and with them whatever else waits for one
-    there, in any run. A thread costs 25 microseconds more than one that is there already.
-    """
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Begin a call, and return its answer."""
-        answer = Future[T]()
-
-        def work() -> None:
-            if not answer.set_running_or_notify_cancel():
-                return
-            try:
-                result = fn(*args, **kwargs)
-            except (StopIteration, KeyboardInterrupt) as error:  # a future takes none, a loop ends by one
-                answer.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
-                answer.set_exception(error)
-            else:
-                answer.set_result(result)
-
-        threading.Thread(target=work, name="capability").start()
-        return answer
-
-
 async def _awaited(
     capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
 ) -> object:
@@ -153,7 +125,7 @@ async def _awaited(
             runs_on: tuple[Work, ...] = ()
             try:
                 if not task.done():
-                    _see(answer, at_work)
+                    see_until_ended(answer, at_work)
                 late = tuple(at_work) if isinstance(error, TimeoutError) else ()
                 if late and capability.effect == "queryable":
                     await asyncio.wait({*map(asyncio.wrap_future, late)}, timeout=PATIENCE * timeout_s)
@@ -208,7 +180,7 @@ async def _in_thread(
             end.set_result(None)
 
     loop = asyncio.get_running_loop()
-    thread = loop.run_in_executor(_OwnThread(), call)  # a task would let SystemExit through
+    thread = loop.run_in_executor(OwnThread(), call)  # a task would let SystemExit through
     try:
         with suppress(TimeoutError):
             async with AttendedTimeout(timeout_s):
@@ -263,53 +235,3 @@ def _useless(capability: Capability, problem: str) -> CapabilityError:
             f"{capability.name} was called, and returned {problem}", if_not=CapabilityRejected
         )
     return BrokeOff(f"{capability.name} returned {problem}")
-
-
-class SeenThreads(ThreadPoolExecutor):
-    """The default threads of an event loop; what a call hands over is seen until it has ended.
-
-    It gets a thread of its own: the limit of a call counts no waiting for those of others.
-    """
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Begin some work, and return its answer."""
-        if (at_work := _AT_WORK.get(None)) is None:
-            return super().submit(fn, *args, **kwargs)
-        answer = _OwnThread().submit(fn, *args, **kwargs)
-        if fn not in (socket.getaddrinfo, socket.getnameinfo):  # by asyncio: nothing is sent by those
-            _see(answer, at_work)
-        return answer
-
-
-def _see(answer: Work, at_work: set[Work]) -> None:
-    at_work.add(answer)
-    answer.add_done_callback(at_work.discard)
-
-
-@contextmanager
-def threads_of_call() -> Iterator[set[Work]]:
-    """Collect the work in threads that is begun within, also by tasks begun within, and has not ended."""
-    at_work: set[Work] = set()
-    token = _AT_WORK.set(at_work)
-    try:
-        yield at_work
-    finally:
-        _AT_WORK.reset(token)
-
-
-def end_of(answers: Collection[Work]) -> Future[None]:
-    """Make a future that ends with the last of some others."""
-    end, left, lock = Future[None](), set(answers), threading.Lock()
-    if not left:
-        end.set_result(None)
-
-    def ended(answer: Work) -> None:
-        with lock:
-            left.discard(answer)
-            last = not left
-        if last:
-            end.set_result(None)
-
-    for answer in tuple(left):
-        answer.add_done_callback(ended)
-    return end

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 DONE = ("completed", "completed_with_skips")
 _VERDICTS = "SELECT key, verdict, facts IS NOT NULL FROM verdicts WHERE run_id = ? ORDER BY rowid"
-_TOLD = """SELECT type, substr(key, length(type) + 2), seq FROM journal
+_EVENTS = """SELECT type, substr(key, length(type) + 2), seq FROM journal
     WHERE run_id = ? AND type IN ('task_queued', 'plan_complete', 'verdict') ORDER BY seq"""
 
 
-class _Told(NamedTuple):
+class _JournalRows(NamedTuple):
     """What the journal tells of a run, by the number of the event."""
 
     queued: int | None
@@ -25,29 +25,31 @@ class _Told(NamedTuple):
 
 def missing_rows(connection: sqlite3.Connection, run_id: str) -> Iterator[str]:
     """Say which verdicts and checkpoints of sessions a run should have, and has not."""
-    told = _told(connection, run_id)
+    journal = _journal_rows(connection, run_id)
     rows = connection.execute(_VERDICTS, (run_id,)).fetchall()
-    about = {key: _about(key, told) for key, _, _ in rows}
-    for lacking in told.verdicts.keys() - about.values():
+    subjects = {key: _subject(key, journal) for key, _, _ in rows}
+    for lacking in journal.verdicts.keys() - subjects.values():
         yield f"verdict {lacking} is not on record, and the journal tells of it"
     status = connection.execute("SELECT status FROM runs WHERE run_id = ?", (run_id,)).fetchone()[0]
-    if status in DONE and told.complete and not any(verdict == "accept" for _, verdict, _ in rows):
+    if status in DONE and journal.complete and not any(verdict == "accept" for _, verdict, _ in rows):
         yield f"it is {status}, and no verdict that accepts it is on record"
     query = "SELECT verdict_key FROM session_checkpoints WHERE run_id = ?"
-    kept = {key for (key,) in connection.execute(query, (run_id,))}
+    with_checkpoint = {key for (key,) in connection.execute(query, (run_id,))}
     for key, _, by_critic in rows:
-        in_session = told.queued is not None and told.queued < told.verdicts.get(about[key], -1)
-        if by_critic and in_session and key not in kept:
+        in_session = journal.queued is not None and journal.queued < journal.verdicts.get(subjects[key], -1)
+        if by_critic and in_session and key not in with_checkpoint:
             yield f"verdict {key} has no checkpoint on record, and is one of a session"
 
 
-def _told(connection: sqlite3.Connection, run_id: str) -> _Told:
-    events = [(row[0], row[1], row[2]) for row in connection.execute(_TOLD, (run_id,))]
+def _journal_rows(connection: sqlite3.Connection, run_id: str) -> _JournalRows:
+    events = [(row[0], row[1], row[2]) for row in connection.execute(_EVENTS, (run_id,))]
     queued = next((seq for type_, _, seq in events if type_ == "task_queued"), None)
     complete = any(type_ == "plan_complete" for type_, _, _ in events)
-    return _Told(queued, complete, {about: seq for type_, about, seq in events if type_ == "verdict"})
+    return _JournalRows(
+        queued, complete, {subject: seq for type_, subject, seq in events if type_ == "verdict"}
+    )
 
 
-def _about(key: str, told: _Told) -> str:
+def _subject(key: str, journal: _JournalRows) -> str:
     """Name what a verdict is about as its event does, without the revision of the plan."""
-    return key if key in told.verdicts else key.partition(":")[2]
+    return key if key in journal.verdicts else key.partition(":")[2]

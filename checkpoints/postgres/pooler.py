@@ -17,7 +17,7 @@ from planwright.domain.errors import SetupError
 
 _OPENED = "SELECT pg_backend_pid(), current_setting('search_path')"
 _KEEP = "SELECT set_config('planwright.session', $1, false)"
-_KEPT = "SELECT coalesce(current_setting('planwright.session', true), '')"
+_SESSION_VALUE = "SELECT coalesce(current_setting('planwright.session', true), '')"
 
 
 def refuse_pooler(session: Connected, another: Callable[[], Connected], address: Address) -> None:
@@ -43,10 +43,10 @@ def _is_shared(session: Connected, another: Callable[[], Connected]) -> bool:
     """
     token = uuid.uuid4().hex
     _row(session, _KEEP, token)
-    if _row(session, _KEPT) != (token,):
+    if _row(session, _SESSION_VALUE) != (token,):
         return True
     with another() as other, other.transaction():
-        return _row(other, _KEPT) == (token,) or _row(session, _KEPT) != (token,)
+        return _row(other, _SESSION_VALUE) == (token,) or _row(session, _SESSION_VALUE) != (token,)
 
 
 def _row(session: Connected, query: str, *values: str) -> tuple[object, ...]:

@@ -206,8 +206,8 @@ def _served(provider: ProviderSettings, model: str) -> str:
         "thinking": f"thinking {served.thinking or 'unasked'}",
         "thinking_tokens": f"{served.thinking_tokens:,} tokens for it" if served.thinking_tokens else "",
     }
-    told = (f"{text} ({provider.origin_of(name, model)})" for name, text in known.items() if text)
-    return f"{model}: {'; '.join(told)}"
+    origins = (f"{text} ({provider.origin_of(name, model)})" for name, text in known.items() if text)
+    return f"{model}: {'; '.join(origins)}"
 
 
 def _check_priced(settings: Settings, name: str) -> None:

@@ -44,7 +44,7 @@ def doubt_rows(doubts: Sequence[Doubt], *, whole: bool = False) -> Iterator[Rend
     yield from (label("find out", line) for line in finding_out_lines(doubts))
 
 
-def doubt_card(card: Card, doubts: Sequence[Doubt], *, whole: bool) -> Iterator[RenderableType]:
+def doubt_gate_rows(card: Card, doubts: Sequence[Doubt], *, whole: bool) -> Iterator[RenderableType]:
     """Show a gate that asks about effects in doubt, and what else of its run was not accepted."""
     yield label("gate", f"{card.get('goal') or card['description']}: a person says whether this happened")
     yield from doubt_rows(doubts, whole=whole)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
-from planwright.cli.views.doubt_views import doubt_card, doubts_on
+from planwright.cli.views.doubt_views import doubt_gate_rows, doubts_on
 from planwright.cli.views.plan_card import plan_view
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rendering import RISK_STYLE, argument, call_view, label, risk_text
@@ -30,7 +30,7 @@ def gate_view(kind: str, card: Card, *, whole: bool = False, models: bool = True
         rows = [argument(str(number), question, 11) for number, question in questions]
         return Group(label("question", f"{card['description']}"), *rows)
     if doubts := doubts_on(card):
-        return Group(*doubt_card(card, doubts, whole=whole), *_came_of(card))
+        return Group(*doubt_gate_rows(card, doubts, whole=whole), *_came_of(card))
     return Group(call_view(card), *_came_of(card)) if kind == "escalation" else call_view(card)
 
 

@@ -85,9 +85,9 @@ class Redactor:
             return self.text(text)
         looked_at = text[: most + REACH * self._longest]
         spans = self.spans(looked_at) if self.names else []
-        cut = min((start for start, end, _ in spans if start < most < end), default=most)
-        kept = _marked(looked_at[:cut], [span for span in spans if span[1] <= cut])
-        return f"{kept}… ({len(text):,} characters)"
+        cut = min((first for first, end, _ in spans if first < most < end), default=most)
+        start = _marked(looked_at[:cut], [span for span in spans if span[1] <= cut])
+        return f"{start}… ({len(text):,} characters)"
 
     def value(self, value: T) -> T:
         """Put every secret in a JSON value out of sight, keys included; bytes are taken as UTF-8."""

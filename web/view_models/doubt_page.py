@@ -27,7 +27,7 @@ class AskedDoubt:
 class DoubtPage:
     """All that is asked about at one time."""
 
-    asked: Sequence[AskedDoubt]
+    questions: Sequence[AskedDoubt]
     """The effects, in the order in which they were begun."""
     why: Sequence[str]
     """Why nobody knows, each reason once."""
@@ -37,9 +37,9 @@ class DoubtPage:
 
 def doubt_page(doubts: Sequence[Doubt]) -> DoubtPage:
     """Lay out effects in doubt for somebody who has to say whether they happened."""
-    asked = [
+    questions = [
         AskedDoubt(doubt.key, line, {name: doubt.args[name] for name in not_whole(doubt, doubts)})
         for doubt, line in zip(doubts, question_lines(doubts), strict=True)
     ]
     why, find_out = (lines(doubts) if doubts else [] for lines in (reason_lines, finding_out_lines))
-    return DoubtPage(asked, why, find_out)
+    return DoubtPage(questions, why, find_out)

@@ -180,7 +180,7 @@ def test_questions_outcomes_and_doubts_each_have_their_place() -> None:
     escalation = laid_out(card, "escalation")
     assert [(step.name, step.why) for step in escalation.outcomes] == [("mail.send", "not today")]
     assert escalation.title == "Say what became of effects in doubt"
-    assert [asked.line for asked in escalation.doubts.asked] == [
+    assert [asked.line for asked in escalation.doubts.questions] == [
         "mail.send (s1); begun  UTC, key kkkkkkkkkkkk"
     ]
     assert (escalation.doubts.why, len(escalation.doubts.find_out)) == (["?"], 1)
