@@ -20,7 +20,7 @@ from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schem
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
 from planwright.checkpoints.consent.gates import Gates
-from planwright.domain.doubt_lines import asked_lines
+from planwright.presentation.doubt_lines import asked_lines
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

@@ -67,13 +67,10 @@ class _Item:
 
 
 class Database:
-    """A durable store behind one thread: a file of SQLite at `path`, unless the engine is of another kind.
-
-    `boundary` is told of every commit, before and after it.
-    """
+    """A durable store behind one thread; `boundary` is told of every commit, before and after it."""
 
     mark: Mark | None = None
-    """What rises outside of the store with each effect that is begun; set where a store is opened for runs."""
+    """What rises outside of the store with each effect that is begun; set where it is opened for runs."""
 
     def __init__(
         self,

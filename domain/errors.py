@@ -149,10 +149,7 @@ class CapabilityUnavailable(CapabilityError):
 
 
 class CapabilityRejected(CapabilityError):
-    """The arguments or the receiver refuse this call for good; another call, or another plan, may work.
-
-    A no of a person or of the policy is not this: see CapabilityForbidden.
-    """
+    """The arguments or the receiver refuse this call for good; another call, or another plan, may work."""
 
     code = "tool_failed"
 

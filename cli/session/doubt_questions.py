@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.domain.doubt import Doubt, read_result
-from planwright.domain.doubt_lines import call_lines
+from planwright.presentation.doubt_lines import call_lines
 from planwright.presentation.rows import JsonObject
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")

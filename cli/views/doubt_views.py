@@ -9,7 +9,7 @@ from planwright.checkpoints.effects.doubts import DOUBTFUL, doubt_of
 from planwright.cli.views.open_store import StoreReader
 from planwright.cli.views.rendering import argument, label
 from planwright.domain.doubt import Doubt
-from planwright.domain.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
+from planwright.presentation.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
 from planwright.presentation.rows import Card, Report
 
 if TYPE_CHECKING:

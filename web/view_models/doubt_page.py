@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planwright.domain.doubt import Doubt
-from planwright.domain.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
+from planwright.presentation.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.domain.doubt import FIND_OUT, Doubt
-from planwright.domain.doubt_lines import (
+from planwright.presentation.doubt_lines import (
     asked_lines,
     call_lines,
     finding_out_lines,
