@@ -75,10 +75,9 @@ class Database:
         boundary: Boundary | None = None,
         redactor: Redactor | None = None,
         engine: Engine | None = None,
-        mark: Mark | None = None,
     ) -> None:
         self.path = path
-        self._mark = mark
+        self.mark: Mark | None = None  # of how far it has come; set by who knows where it is
         self.engine = engine or SqliteEngine(path, migrations, busy_timeout_s, redactor)
         self._boundary = boundary
         self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
@@ -210,7 +209,7 @@ class Database:
 
     def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
         """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
-        setback = self._mark.setback(connection) if self._mark else None
+        setback = self.mark.setback(connection) if self.mark else None
         refusal = setback.error() if setback else None
         answers: list[Answer] = []
         for item in batch:
@@ -219,11 +218,11 @@ class Database:
             else:
                 answers.append((item.waiter, *_in_savepoint(connection, item.job)))
         begins = any(item.begins for item in batch) and not refusal
-        begun = self._mark.advance(connection) if self._mark and begins else None
+        begun = self.mark.advance(connection) if self.mark and begins else None
         connection.execute("COMMIT")
-        if self._mark and begun:
+        if self.mark and begun:
             try:
-                self._mark.write(begun)
+                self.mark.write(begun)
             except StoreFailed as error:  # what is committed stays so, and is not sent
                 unsent = [item.waiter for item in batch if item.begins]
                 answers = [(answer[0], None, error) if answer[0] in unsent else answer for answer in answers]

@@ -209,12 +209,13 @@ def _in_server(folder: Path, options: StoreOptions) -> _Parts:
 
 
 def _database(path: Path, options: StoreOptions, engine: Engine | None, mark: Mark) -> Database:
-    return options.get("kind", Database)(
+    database = options.get("kind", Database)(
         path,
         MIGRATIONS,
         busy_timeout_s=options.get("busy_timeout_s", PATIENCE_S),
         boundary=options.get("boundary"),
         redactor=options.get("redactor"),
         engine=engine,
-        mark=mark,
     )
+    database.mark = mark
+    return database
