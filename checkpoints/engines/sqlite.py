@@ -51,7 +51,10 @@ class SqliteEngine:
     def open(self) -> sqlite3.Connection:
         """Open the file for writing, which is made and brought up to date where it has to be."""
         try:
-            if copy := set_aside(self._path):
+            left = self._path.with_name(
+                f"{self._path.name}-wal"
+            ).is_file()  # by a process that died, or lives
+            if left and (copy := set_aside(self._path)):
                 _LOG.warning("the log of %s is damaged: commits in it are lost; see %s", self._path, copy)
             private_database(self._path)
             connection = sqlite3.connect(

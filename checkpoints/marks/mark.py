@@ -16,15 +16,16 @@ from pathlib import Path
 from planwright.checkpoints.marks.mark_file import SLOTS, BegunEffect, Head, MarkFile
 from planwright.checkpoints.marks.setback import Setback, accept, notice, setbacks
 from planwright.checkpoints.store_errors import store_error
+from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError, StoreFailed
 
 NAME, SHOWN_THREAD = "begun", 100
-_SINCE = """SELECT a.n, a.hash, a.kind, a.content, e.rowid AS place, e.key, e.first_key, e.run_id,
+_SINCE = f"""SELECT a.n, a.hash, a.kind, a.content, e.rowid AS place, e.key, e.first_key, e.run_id,
     e.thread_id, e.step_uid, e.attempt, e.ordinal, e.capability, e.effect, e.args_hash, e.unasked,
     e.intended_at FROM audit a LEFT JOIN effects e ON a.kind = 'effect' AND e.key = a.subject
     WHERE a.n >= :n AND (a.n = :n OR a.kind = 'setback'
-    OR (a.kind = 'effect' AND json_extract(a.content, '$.status') = 'intent')) ORDER BY a.n"""
+    OR (e.capability <> '{CREATE_CHAIN}' AND json_extract(a.content, '$.status') = 'intent')) ORDER BY a.n"""
 _FRESH = f"SELECT coalesce(max(n), 0) - {4 * SLOTS} FROM audit"
 _BETWEEN = "SELECT hash FROM audit WHERE n BETWEEN ? AND ?"
 
