@@ -21,19 +21,19 @@ from planwright.domain.clock import Timer
 from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
+    ModelOutputInvalid,
     ModelOverdue,
     ModelRejected,
     ModelUnavailable,
     ProviderResting,
-    ReplyCut,
 )
 from planwright.models.budget_warnings import warn
 from planwright.models.conversation.plain_calls import PlainCalls
-from planwright.models.conversation.provider_data import kept, returned, size_of
+from planwright.models.conversation.provider_data import returned, size_of, with_provider_data
 from planwright.models.failover.admission import Admission
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
-from planwright.models.provider_call import OVERDUE, ProviderCalls, told_to_think
+from planwright.models.provider_call import OVERDUE, ProviderCalls, is_told_thinking
 from planwright.models.providers.pricing import cached, price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
 from planwright.models.providers.thinking import ThinkingRoom, thoughts_in
@@ -100,7 +100,7 @@ class Models:
         )
         reply = await self._serve(call, route, invocation, key)
         if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
-            raise ReplyCut("the reply was cut off at the token limit", "answer with fewer words")
+            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
         if prompt.aloud and (why := why_unfinished(reply)):
             raise ModelInterrupted(why, "ask for less, or in parts", reply.text)
         return reply.text
@@ -192,17 +192,12 @@ class Models:
     ) -> AIMessage:
         """Make a call; once more with twice the room where its reply was cut off before it was seen."""
         provider = self.router.provider(route)
-        given = self._room.given(call, route, provider)
-        try:
-            reply = await self._once(given, route, with_key, invocation, key)
-        except ReplyCut:
-            if (roomy := self._room.more(given, route, provider, None)) is None:
-                raise
-        else:
-            if (roomy := self._room.more(given, route, provider, reply)) is None:
-                return kept(reply, route, invocation, key)
-        reply = await self._once(roomy, route, with_key, invocation, f"{key}.again")
-        return kept(reply, route, invocation, f"{key}.again")
+        call = self._room.with_room(call, route, provider)
+        reply = await self._once(call, route, with_key, invocation, key)
+        if (roomy := self._room.with_more(call, route, provider, reply)) is not None:
+            key = f"{key}.again"
+            reply = await self._once(roomy, route, with_key, invocation, key)
+        return with_provider_data(reply, route, invocation, key)
 
     async def _once(
         self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
@@ -255,7 +250,7 @@ class Models:
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
     ) -> None:
-        named = {"call": key} if told_to_think(key, invocation) else {}
+        named = {"call": key} if is_told_thinking(key, invocation) else {}
         source = {"role": role, "provider": route.provider, "model": route.model}
         invocation.emit("llm_call", {**source, **named, **data}, key)
 

@@ -107,7 +107,7 @@ class ProviderCalls:
         return self._router.provider(route) or ProviderSettings(model=route.model, capabilities=())
 
 
-def told_to_think(name: str, invocation: Invocation) -> bool:
+def is_told_thinking(name: str, invocation: Invocation) -> bool:
     """Say whether it was told that the model of a call thinks; of one made again it is told again."""
     return f"thinking:{name}:{invocation.lease.token}" in invocation.emitted_keys
 

@@ -69,8 +69,8 @@ def known_of(package: str, model: str) -> dict[str, Any]:
 @cache
 def _profiles(package: str) -> Mapping[str, Mapping[str, Any]]:
     """Read the profiles that a package brings; none where it is not installed, or brings none."""
-    found = importlib.util.find_spec(package) if package else None
-    for folder in (found.submodule_search_locations or ()) if found else ():
+    package_spec = importlib.util.find_spec(package) if package else None
+    for folder in (package_spec.submodule_search_locations or ()) if package_spec else ():
         path = Path(folder) / "data" / "_profiles.py"
         spec = importlib.util.spec_from_file_location(f"{package}_profiles", path) if path.is_file() else None
         if spec is not None and spec.loader is not None:

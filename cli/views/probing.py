@@ -64,7 +64,7 @@ def _show(section: str, provider: ProviderSettings, abilities: list[ModelAbility
     """Print what an endpoint can do; count what its settings promise and it cannot."""
     console, can = views.console(), {ability.name for ability in abilities if ability.can}
     for ability in abilities:
-        console.print(views.label("", f"{ability.name:<17} {_found(ability)}", _STYLES[ability.can]))
+        console.print(views.label("", f"{ability.name:<17} {_description(ability)}", _STYLES[ability.can]))
     if {ability.name: ability.can for ability in abilities}["answers"] is False:
         return 1
     open_ = {ability.name for ability in abilities if ability.can is None}
@@ -82,7 +82,7 @@ def _show(section: str, provider: ProviderSettings, abilities: list[ModelAbility
     return sum(ability in ABILITIES and ability not in can for ability in provider.capabilities)
 
 
-def _found(ability: ModelAbility) -> str:
+def _description(ability: ModelAbility) -> str:
     """Say what was found of an ability, and what it took."""
     took = f" ({ability.seconds:g} s)" if ability.seconds else ""
     if ability.thought:

@@ -23,7 +23,7 @@ _SECRET = "it holds the secret {}"
 _OWN = (PROVIDER_DATA, SENT_BACK, REASONING)
 
 
-def kept(reply: AIMessage, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
+def with_provider_data(reply: AIMessage, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
     """Keep of a reply what its provider wants back, under who that is; what cannot be kept is told.
 
     What is there to be shown of its thinking is left out: it was streamed, and no state holds it twice.

@@ -12,14 +12,14 @@ from planwright.domain.errors import (
     ContextOverflow,
     KeyRefused,
     ModelError,
+    ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
-    ReplyCut,
 )
 from planwright.models.failover.retry_after import retry_after
 from planwright.security.egress.unreachable import address_of, why_unreachable
 
-MOST_READ, MOST_TOLD = 2_000, 200  # characters of what a provider says
+LONGEST_READ, LONGEST_QUOTED = 2_000, 200  # characters of what a provider says
 TRANSIENT = frozenset((408, 409, 425, 429))
 REFUSED_KEYS = frozenset((401, 402, 403))
 _OVERLOAD = re.compile(r"rate.?limit|too many requests|overloaded|over capacity|try again later", re.I)
@@ -60,7 +60,7 @@ def _was_sent(error: Exception) -> bool:
 
 
 def _classified(error: Exception, provider: str) -> ModelError | None:
-    status, says = _status(error), _said(error)
+    status, says = _status(error), _provider_text(error)
     if status is not None:
         return _by_status(error, status, says, provider)
     kinds = {kind.__name__ for kind in type(error).__mro__}
@@ -71,20 +71,20 @@ def _classified(error: Exception, provider: str) -> ModelError | None:
             f"check providers.{provider}.base_url and the network",
         )
     if "LengthFinishReasonError" in kinds:
-        return ReplyCut("the reply was cut off at the token limit", "answer with fewer words")
+        return ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
     if kinds & {"APIError", "OpenAIError"} or (kinds & _STUMBLED and _OVERFLOW.search(says)):
         if _OVERFLOW.search(says):
             return _overflow(provider, says)
         return ModelUnavailable(
-            f"provider {provider} sent no usable reply: {says[:MOST_TOLD]}", "try again later"
+            f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
         )
     if kinds & _STUMBLED:  # the SDK stumbled over it
-        report = says[:MOST_TOLD] if _OVERLOAD.search(says) else "it is no chat completion"
+        report = says[:LONGEST_QUOTED] if _OVERLOAD.search(says) else "it is no chat completion"
         return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
     return None
 
 
-def _said(error: Exception) -> str:
+def _provider_text(error: Exception) -> str:
     """Read what a provider says, in its own words: the SDK leaves out what is no text under `message`.
 
     Gemini answers with a list, xAI with a text, Mistral with details, OpenRouter with others' words.
@@ -98,7 +98,7 @@ def _said(error: Exception) -> str:
         body if isinstance(body, str) else json.dumps(body, default=str, ensure_ascii=False) if body else ""
     )
     known = not words or words in text
-    return " ".join((text if known else f"{text} - {words}").split())[:MOST_READ]
+    return " ".join((text if known else f"{text} - {words}").split())[:LONGEST_READ]
 
 
 def _by_status(error: Exception, status: int, says: str, provider: str) -> ModelError:
@@ -110,21 +110,21 @@ def _by_status(error: Exception, status: int, says: str, provider: str) -> Model
     if status in TRANSIENT or status >= 500 or _OVERLOAD.search(says):
         headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
         return ModelUnavailable(
-            f"provider {provider} answered HTTP {status}: {says[:MOST_TOLD]}",
+            f"provider {provider} answered HTTP {status}: {says[:LONGEST_QUOTED]}",
             "try again later, or add a second provider",
             retry_after(headers, datetime.now(UTC)),
         )
     if status == 413 or _OVERFLOW.search(says):
         return _overflow(provider, says)
     return ModelRejected(
-        f"provider {provider} refused the request (HTTP {status}): {says[:MOST_TOLD]}",
+        f"provider {provider} refused the request (HTTP {status}): {says[:LONGEST_QUOTED]}",
         f"check providers.{provider}.model and base_url",
     )
 
 
 def _overflow(provider: str, says: str) -> ContextOverflow:
     return ContextOverflow(
-        f"the conversation is too long for provider {provider}: {says[:MOST_TOLD]}",
+        f"the conversation is too long for provider {provider}: {says[:LONGEST_QUOTED]}",
         f"begin a new thread, or set providers.{provider}.context",
     )
 

@@ -12,11 +12,11 @@ import httpx
 
 from planwright.models.providers.adapted_messages import (
     as_system,
-    between,
     in_messages,
     one_system,
     short_ids,
     texts_only,
+    word_between,
 )
 from planwright.models.providers.sent_back import Json, own_fields, without_own_field
 
@@ -28,7 +28,9 @@ _MOST_TOKENS = re.compile(
     re.IGNORECASE,
 )
 _CONTEXT = re.compile(r"maximum context length is (\d+)", re.IGNORECASE)
-_SENT = re.compile(r"(\d+) (?:input tokens|in the messages|of text input|in your prompt)", re.IGNORECASE)
+_SENT = re.compile(
+    r"\b(\d{1,9}) (?:input tokens|in the messages|of text input|in your prompt)", re.IGNORECASE
+)
 _WANTED = re.compile("must be passed back|missing|required|expected", re.IGNORECASE)
 
 
@@ -50,8 +52,8 @@ class Adaptation:
 
 def fewer_tokens(refusal: str) -> list[Adaptation]:
     """Read how many tokens a reply may have, where a server says that it was asked for too many."""
-    if found := _MOST_TOKENS.search(refusal):
-        return [_with_most(int(next(filter(None, found.groups()))), lasts=True)]
+    if match := _MOST_TOKENS.search(refusal):
+        return [_with_most(int(next(filter(None, match.groups()))), lasts=True)]
     context, sent = _CONTEXT.search(refusal), _SENT.search(refusal)
     if context is None or sent is None:
         return []
@@ -62,8 +64,8 @@ def fewer_tokens(refusal: str) -> list[Adaptation]:
 @cache
 def _with_most(most: int, *, lasts: bool) -> Adaptation:
     def apply(body: Json) -> Json:
-        asked = {name: held for name in _TOKENS if isinstance(held := body.get(name), int)}
-        return {**body, **{name: min(held, most) for name, held in asked.items()}}
+        limits = {name: held for name in _TOKENS if isinstance(held := body.get(name), int)}
+        return {**body, **{name: min(held, most) for name, held in limits.items()}}
 
     return Adaptation("so many tokens", f"{most:,} at most", _MOST_TOKENS, apply, lasts)
 
@@ -206,7 +208,7 @@ ADAPTATIONS = (
         "a user after a result",
         "a word between",
         _pattern("role '?user'? after role '?tool"),
-        in_messages(between),
+        in_messages(word_between),
     ),
     Adaptation(
         "messages without content", 'them with ""', _pattern(r"(?<!\w)content(?!\w)"), in_messages(texts_only)

@@ -47,7 +47,7 @@ def short_ids(messages: list[Json]) -> list[Json]:
     return [spelled(message) for message in messages]
 
 
-def between(messages: list[Json]) -> list[Json]:
+def word_between(messages: list[Json]) -> list[Json]:
     """Put a word of the assistant's between a result and what a user says after it."""
     spelled: list[Json] = []
     for message in messages:

@@ -31,10 +31,10 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Names that classes have for what is asked for beside the messages."""
 _OF_CLIENT = ("model_provider", "output_version", "model_name", "container")
 _THOUGHTS = ("thinking", "reasoning")
-_SHOWN = frozenset(("text", "tool_use", "tool_call", "function_call", "input_json_delta"))
+_PLAIN_BLOCKS = frozenset(("text", "tool_use", "tool_call", "function_call", "input_json_delta"))
 
 
-def plain(model: BaseChatModel, *, marks: bool = False) -> BaseChatModel:
+def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatModel:
     """Give back a copy of a model, of a class derived from its own, that replies in words and calls.
 
     `marks` says whether its provider is told how far a prompt stays the same, as Anthropic wants to be. Only
@@ -57,8 +57,8 @@ def _agenerate(own: type[BaseChatModel], marks: bool) -> Any:
         run_manager: Any = None,
         **more: Any,
     ) -> ChatResult:
-        asked, rest = _set_up(self, more)
-        result = await own._agenerate(asked, _given_back(messages, marks), stop, None, **rest)
+        client, rest = _set_up(self, more)
+        result = await own._agenerate(client, _given_back(messages, marks), stop, None, **rest)
         return ChatResult(
             generations=[
                 ChatGeneration(message=_plain(each.message), generation_info=each.generation_info)
@@ -78,8 +78,8 @@ def _astream(own: type[BaseChatModel], marks: bool) -> Any:
         run_manager: Any = None,
         **more: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        (asked, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
-        async for chunk in own._astream(asked, _given_back(messages, marks), stop, None, **rest):
+        (client, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
+        async for chunk in own._astream(client, _given_back(messages, marks), stop, None, **rest):
             piece = chunk.message
             if isinstance(piece, AIMessageChunk):
                 pieces.append(piece)
@@ -88,7 +88,7 @@ def _astream(own: type[BaseChatModel], marks: bool) -> Any:
                 raise ModelOutputInvalid(
                     f"the reply has more than {LONGEST_REPLY:,} characters", "answer with fewer words"
                 )
-            yield ChatGenerationChunk(message=_shown(piece), generation_info=_rest(chunk.generation_info))
+            yield ChatGenerationChunk(message=_worded(piece), generation_info=_rest(chunk.generation_info))
         if pieces:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
             end = AIMessageChunk(content="", additional_kwargs=_own(whole))
@@ -146,13 +146,13 @@ def _plain(message: BaseMessage) -> BaseMessage:
     """Put a whole reply into words and calls."""
     if not isinstance(message, AIMessage):
         return message
-    shown = _shown(message)
+    worded = _worded(message)
     metadata = {**(_rest(message.response_metadata) or {}), **_end(message)}
-    extras = {**shown.additional_kwargs, **_own(message)}
-    return shown.model_copy(update={"additional_kwargs": extras, "response_metadata": metadata})
+    extras = {**worded.additional_kwargs, **_own(message)}
+    return worded.model_copy(update={"additional_kwargs": extras, "response_metadata": metadata})
 
 
-def _shown(message: BaseMessage) -> BaseMessage:
+def _worded(message: BaseMessage) -> BaseMessage:
     """Leave of a reply, or of a piece of one, its words, its calls, and what it says of its thinking."""
     if isinstance(message.content, str):
         text, thoughts = message.content, message.additional_kwargs.get(REASONING)
@@ -183,7 +183,7 @@ def _own(message: AIMessage) -> dict[str, Any]:
     """Gather what the client made of a reply, and a text with calls does not say."""
     own: dict[str, Any] = {}
     blocks = message.content if isinstance(message.content, list) else []
-    if any(not isinstance(block, dict) or block.get("type") not in _SHOWN for block in blocks):
+    if any(not isinstance(block, dict) or block.get("type") not in _PLAIN_BLOCKS for block in blocks):
         own["content"] = message.content
     extras = {name: held for name, held in message.additional_kwargs.items() if held and _is_json(held)}
     if extras:
@@ -208,10 +208,10 @@ def _end(message: AIMessage) -> dict[str, str]:
     """Name the reason of the end as OpenAI's API does; a client that says none has ended well."""
     metadata = message.response_metadata
     details = metadata.get("incomplete_details")
-    said = (details or {}).get("reason") or next(
+    reason = (details or {}).get("reason") or next(
         (metadata[name] for name in _ENDS if metadata.get(name)), "stop"
     )
-    return {"finish_reason": read_reason(said, bool(message.tool_calls)) or "stop"}
+    return {"finish_reason": read_reason(reason, bool(message.tool_calls)) or "stop"}
 
 
 def _rest(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:

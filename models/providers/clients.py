@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.language_models import BaseChatModel
 
 from planwright.models.bounded_chat import BoundedChat
-from planwright.models.providers.any_chat import plain
+from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.providers.langchain_class import class_model
 from planwright.models.providers.openai_compatible import chat_model
 from planwright.models.providers.refused_parameters import AdaptedRequests
@@ -25,9 +25,9 @@ def client_of(
     """
     if provider.chat_class is not None:
         marks = provider.chat_class.startswith("langchain_anthropic")
-        return plain(class_model(name, provider, key), marks=marks)
+        return plainly_replying(class_model(name, provider, key), marks=marks)
     model = chat_model(name, provider, key, transport)
-    return model if isinstance(model, BoundedChat) else plain(model)
+    return model if isinstance(model, BoundedChat) else plainly_replying(model)
 
 
 async def close_client(model: BaseChatModel) -> None:

@@ -69,16 +69,16 @@ def _class(name: str, provider: ProviderSettings) -> type[BaseChatModel]:
     module, _, class_name = str(provider.chat_class).partition(":")
     where = f"providers.{name}.class"
     try:
-        found = getattr(import_module(module), class_name, None)
+        chat_class = getattr(import_module(module), class_name, None)
     except ImportError as error:
         install = install_of(module.partition(".")[0])
         raise SetupError(f"{where}: {module} cannot be imported: {error}", install) from error
-    if not (isinstance(found, type) and issubclass(found, BaseChatModel)):
+    if not (isinstance(chat_class, type) and issubclass(chat_class, BaseChatModel)):
         raise SetupError(
             f"{where}: {class_name} of {module} is no chat model of LangChain",
             'name one, as in class = "langchain_anthropic:ChatAnthropic"',
         )
-    return found
+    return chat_class
 
 
 def _own_connection(model: BaseChatModel, name: str, provider: ProviderSettings) -> None:

@@ -15,7 +15,7 @@ from langchain_core.messages.utils import count_tokens_approximately
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.budgets import Budgets
-from planwright.domain.errors import ModelError, ModelOutputInvalid, ModelUnavailable, ReplyCut
+from planwright.domain.errors import ModelError, ModelOutputInvalid, ModelUnavailable
 from planwright.models.failover.classify import classify
 from planwright.models.json_reply import read_json
 from planwright.models.providers.clients import client_of, close_client
@@ -113,7 +113,7 @@ class Probe:
             failure = classify(error, self._name) if not isinstance(error, ModelError) else error
             if failure is None:
                 raise
-            can, wrong = None if isinstance(failure, ReplyCut) else False, failure.cause
+            can, wrong = False, failure.cause
         finally:
             await self._budgets.settle(reservation, worst)
         return ModelAbility(name, can, wrong, round(time.monotonic() - began, 1), thought)
@@ -138,8 +138,8 @@ class Probe:
         return reply, wrong
 
     async def _streams(self, model: BaseChatModel) -> tuple[AIMessage, str]:
-        said = "Answer with the words one two three."
-        pieces = [piece async for piece in model.astream(said, max_tokens=self._tokens)]
+        wish = "Answer with the words one two three."
+        pieces = [piece async for piece in model.astream(wish, max_tokens=self._tokens)]
         if not pieces:
             raise ModelUnavailable("it streamed nothing")
         whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]

@@ -66,9 +66,9 @@ def _remedy(
     request: httpx.Request, refusal: str, tried: list[Adaptation]
 ) -> tuple[Adaptation | None, httpx.Request]:
     """Find what meets a refusal and was not tried yet; return it with the request that it makes."""
-    found = [*fewer_tokens(refusal), *refused_fields(request, refusal)]
-    found += [each for each in ADAPTATIONS if each.message.search(refusal)]
-    for adaptation in (each for each in found if each not in tried):
+    remedies = [*fewer_tokens(refusal), *refused_fields(request, refusal)]
+    remedies += [each for each in ADAPTATIONS if each.message.search(refusal)]
+    for adaptation in (each for each in remedies if each not in tried):
         if adapted := _adapted(request, [adaptation]):
             return adaptation, adapted
     return None, request

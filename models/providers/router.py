@@ -12,7 +12,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
-from planwright.models.providers.any_chat import plain
+from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.providers.matching import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.roles import role_route
 from planwright.security.redaction.chat_model import redacting
@@ -39,7 +39,7 @@ class Router:
         self._redactor = redactor or Redactor()
         self._models: dict[str, BaseChatModel] = {"embedded": OfflineModel()}
         if model is not None:
-            self._models[HOST_MODEL] = redacting(plain(model), self._redactor)
+            self._models[HOST_MODEL] = redacting(plainly_replying(model), self._redactor)
         self._host_model = model
         self._connected: WeakKeyDictionary[
             asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]

@@ -15,7 +15,7 @@ _DOCUMENTED = frozenset(
 )
 _OF_CALLS = frozenset(("index", "id", "type", "function"))
 _OF_FUNCTIONS = frozenset(("name", "arguments"))
-_TOLD_IN_PIECES = re.compile("reason|think|thought")
+_COMES_IN_PIECES = re.compile("reason|think|thought")
 _TEXTS = ("text", "thinking", "summary")
 
 
@@ -31,7 +31,7 @@ class SentBack:
         """Take the fields of a message, or of a piece of one."""
         for name, value in message.items():
             if name not in _DOCUMENTED and value is not None:
-                joins = _TOLD_IN_PIECES.search(name) is not None
+                joins = _COMES_IN_PIECES.search(name) is not None
                 self._fields[name] = _joined(self._fields.get(name), value, joins=joins)
         content = message.get("content")
         if isinstance(content, list):

@@ -30,7 +30,7 @@ class ThinkingRoom:
     def __init__(self) -> None:
         self._seen: set[tuple[str, str]] = set()
 
-    def given(self, call: ModelCall, route: ModelRoute, provider: ProviderSettings | None) -> ModelCall:
+    def with_room(self, call: ModelCall, route: ModelRoute, provider: ProviderSettings | None) -> ModelCall:
         """Give a call the tokens that its model thinks, on top of those of its answer."""
         if provider is None:
             return call
@@ -40,23 +40,17 @@ class ThinkingRoom:
         effort = "low" if little and may_think(provider) and provider.thinking != "off" else ""
         return replace(call, max_tokens=_capped(most, call.max_tokens, provider), effort=effort)
 
-    def more(
-        self, call: ModelCall, route: ModelRoute, provider: ProviderSettings | None, reply: AIMessage | None
+    def with_more(
+        self, call: ModelCall, route: ModelRoute, provider: ProviderSettings | None, reply: AIMessage
     ) -> ModelCall | None:
-        """Give twice the room to a call whose reply was cut off; None where it was not, or was seen by then.
-
-        `reply` is None for one that the client threw away.
-        """
+        """Give twice the room to a call whose reply was cut off; None for one that was not, or was seen."""
         if provider is None:
             return None
-        if reply is not None and thoughts_in(reply):
+        cut, words = reply.response_metadata.get("finish_reason") == "length", reply.text.strip()
+        if thoughts_in(reply) or (cut and not words):  # whatever it did, it did not answer
             self._seen.add((route.provider, route.model))
-        if reply is not None and reply.response_metadata.get("finish_reason") != "length":
+        if not cut or (call.aloud and words):
             return None
-        if reply is not None and call.aloud and reply.text.strip():
-            return None
-        if reply is None or not reply.text.strip():  # whatever it did, it did not answer
-            self._seen.add((route.provider, route.model))
         wanted = 2 * call.max_tokens
         if (route.provider, route.model) in self._seen and provider.thinking != "off":
             wanted = max(wanted, call.max_tokens + budget_of(provider))
@@ -68,16 +62,16 @@ def thoughts_in(reply: AIMessage) -> int:
     """Count the tokens of a reply that were thought, as its provider says, or by what it shows of them."""
     usage = reply.usage_metadata
     counted = usage.get("output_token_details", {}).get("reasoning", 0) if usage else 0
-    shown = reply.additional_kwargs.get(REASONING)
-    return counted or (len(shown) // 4 if isinstance(shown, str) else 0)
+    text = reply.additional_kwargs.get(REASONING)
+    return counted or (len(text) // 4 if isinstance(text, str) else 0)
 
 
 def may_think(provider: ProviderSettings) -> bool:
     """Say whether a model is known to think before it answers, as it is set up."""
     if provider.thinking == "off":
         return False
-    asked = provider.thinking is not None or provider.thinking_tokens is not None
-    return asked or "reasoning" in provider.capabilities
+    set_up = provider.thinking is not None or provider.thinking_tokens is not None
+    return set_up or "reasoning" in provider.capabilities
 
 
 def budget_of(provider: ProviderSettings) -> int:

@@ -15,7 +15,7 @@ SENT_BACK = "sent_back"
 Content = str | list[str | dict[str, object]]
 
 
-def redacted(name: str, held: object, redactor: Redactor) -> object:
+def redacted_extra(name: str, held: object, redactor: Redactor) -> object:
     """Put the secrets in an extra of a message out of sight; what goes back as it came is left out then."""
     if name == SENT_BACK and (secret := redactor.held_in(held)):
         return {"secret": secret}
@@ -100,7 +100,7 @@ class RedactedChunks:
         return (
             self._piece(("extra", name), held)
             if isinstance(held, str)
-            else redacted(name, held, self._redactor)
+            else redacted_extra(name, held, self._redactor)
         )
 
     def _piece(self, slot: Slot, piece: str | None) -> str | None:

@@ -12,9 +12,9 @@ from planwright.models.conversation.provider_data import (
     MOST_KEPT,
     PROVIDER_DATA,
     belongs_to,
-    kept,
     returned,
     size_of,
+    with_provider_data,
 )
 from planwright.security.redaction.chunks import SENT_BACK
 from planwright.security.redaction.redactor import Redactor
@@ -35,10 +35,10 @@ def reply(own: Any = OWN, **more: Any) -> AIMessage:
 
 async def test_it_is_kept_under_who_sent_it_and_what_is_shown_of_thoughts_is_not() -> None:
     invocation, events = heard()
-    message = kept(reply(), HERE, invocation, "k")
+    message = with_provider_data(reply(), HERE, invocation, "k")
     assert message.additional_kwargs == {PROVIDER_DATA: {"provider": "here", "model": "m", SENT_BACK: OWN}}
     assert events == []
-    assert kept(AIMessage("Four."), HERE, invocation, "k").additional_kwargs == {}
+    assert with_provider_data(AIMessage("Four."), HERE, invocation, "k").additional_kwargs == {}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ async def test_it_is_kept_under_who_sent_it_and_what_is_shown_of_thoughts_is_not
 )
 async def test_what_cannot_be_kept_is_told(own: Any, why: str) -> None:
     invocation, events = heard()
-    assert kept(reply(own), HERE, invocation, "k").additional_kwargs == {}
+    assert with_provider_data(reply(own), HERE, invocation, "k").additional_kwargs == {}
     assert [event["data"] for event in events] == [{"provider": "here", "model": "m", "cause": why}]
     assert events[0]["type"] == "provider_data_dropped"
 
@@ -62,7 +62,7 @@ async def test_what_cannot_be_kept_is_told(own: Any, why: str) -> None:
 )
 async def test_it_goes_back_to_the_same_provider_and_model_alone(route: ModelRoute) -> None:
     invocation, _ = heard()
-    message = kept(reply(), HERE, invocation, "k")
+    message = with_provider_data(reply(), HERE, invocation, "k")
     conversation: list[AnyMessage] = [HumanMessage("Hello"), message]
     assert returned(conversation, HERE, invocation, "k")[1].additional_kwargs == {SENT_BACK: OWN}
     assert returned(conversation, route, invocation, "k")[1].additional_kwargs == {}
@@ -72,7 +72,7 @@ async def test_it_goes_back_to_the_same_provider_and_model_alone(route: ModelRou
 
 async def test_a_secret_that_is_known_only_now_keeps_it_back() -> None:
     invocation, events = heard(Redactor({"LATE": "Let me see."}))
-    message = kept(reply(), HERE, invocation, "k")
+    message = with_provider_data(reply(), HERE, invocation, "k")
     (sent,) = returned([message], HERE, invocation, "k")
     assert sent.additional_kwargs == {}
     assert [event["data"]["cause"] for event in events] == ["it holds the secret LATE"]
@@ -80,7 +80,7 @@ async def test_a_secret_that_is_known_only_now_keeps_it_back() -> None:
 
 async def test_calls_that_get_another_id_are_found_by_it() -> None:
     invocation, _ = heard()
-    clean, _ = normalise(kept(reply(), HERE, invocation, "k"), "main_2", taken={"call_1"})
+    clean, _ = normalise(with_provider_data(reply(), HERE, invocation, "k"), "main_2", taken={"call_1"})
     assert clean.tool_calls[0]["id"] == "main_2_0"
     own = clean.additional_kwargs[PROVIDER_DATA][SENT_BACK]
     assert own == {"message": {"reasoning_content": "Let me see."}, "calls": {"main_2_0": {"extra": 1}}}
@@ -88,6 +88,6 @@ async def test_calls_that_get_another_id_are_found_by_it() -> None:
 
 async def test_what_is_sent_back_counts() -> None:
     invocation, _ = heard()
-    message = kept(reply({"message": {"reasoning": "x" * 4_000}}), HERE, invocation, "k")
+    message = with_provider_data(reply({"message": {"reasoning": "x" * 4_000}}), HERE, invocation, "k")
     assert size_of([HumanMessage("Hello"), message]) > 1_000
     assert size_of([HumanMessage("Hello")]) == 0

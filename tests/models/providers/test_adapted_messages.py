@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from planwright.models.providers.adapted_messages import between, short_ids
+from planwright.models.providers.adapted_messages import short_ids, word_between
 
 CALL = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
 
@@ -26,5 +26,5 @@ def test_calls_and_their_results_get_the_same_short_id() -> None:
 
 def test_a_word_stands_between_a_result_and_a_user() -> None:
     roles = ["system", "user", "assistant", "tool", "tool", "user", "user"]
-    spelled = between([{"role": role, "content": "x"} for role in roles])
+    spelled = word_between([{"role": role, "content": "x"} for role in roles])
     assert [message["role"] for message in spelled] == [*roles[:5], "assistant", *roles[5:]]

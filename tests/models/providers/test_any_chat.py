@@ -13,7 +13,7 @@ from pydantic import Field
 
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
-from planwright.models.providers.any_chat import plain
+from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.scripted import ScriptedModel
 from planwright.security.redaction.chunks import SENT_BACK
 
@@ -84,7 +84,7 @@ async def asked(of: BaseChatModel, streams: bool, *messages: BaseMessage, **opti
 
 @pytest.mark.parametrize("streams", [False, True])
 async def test_a_reply_is_words_and_calls_and_its_blocks_are_kept(streams: bool) -> None:
-    reply = await asked(plain(model()), streams)
+    reply = await asked(plainly_replying(model()), streams)
     assert reply.content == "I look."
     assert [(call["name"], call["id"]) for call in reply.tool_calls] == [("f", "c1")]
     assert reply.response_metadata["finish_reason"] == "tool_calls"
@@ -99,7 +99,7 @@ async def test_its_client_gets_back_what_it_made_and_nobody_changes_it(streams: 
     own = {"content": BLOCKS, "additional_kwargs": {"x": 1}, "response_metadata": {"model_provider": "a"}}
     earlier = AIMessage("I look.", additional_kwargs={SENT_BACK: own})
     blocks = model()
-    await asked(plain(blocks), streams, HumanMessage("Hello"), earlier)
+    await asked(plainly_replying(blocks), streams, HumanMessage("Hello"), earlier)
     (_, sent), *_ = blocks.heard[0]
     assert (sent.content, sent.additional_kwargs) == (BLOCKS, {"x": 1})
     assert sent.response_metadata == {"model_provider": "a"}
@@ -123,24 +123,26 @@ async def test_its_client_gets_back_what_it_made_and_nobody_changes_it(streams: 
 @pytest.mark.parametrize("streams", [False, True])
 async def test_the_reason_of_the_end_has_one_name(metadata: dict[str, Any], end: str, streams: bool) -> None:
     pieces = [AIMessageChunk(content="Four."), AIMessageChunk(content="", response_metadata=metadata)]
-    reply = await asked(plain(Blocks(pieces=pieces)), streams)
+    reply = await asked(plainly_replying(Blocks(pieces=pieces)), streams)
     assert reply.response_metadata["finish_reason"] == end
     assert SENT_BACK not in reply.additional_kwargs
 
 
 async def test_options_go_by_the_names_of_the_class() -> None:
     thinking, other = model(thinking={"type": "enabled"}), model()
-    await asked(plain(thinking), False, max_tokens=9, temperature=0, reasoning_effort="low", stop_at=3)
-    await asked(plain(other), True, temperature=0)
+    await asked(
+        plainly_replying(thinking), False, max_tokens=9, temperature=0, reasoning_effort="low", stop_at=3
+    )
+    await asked(plainly_replying(other), True, temperature=0)
     assert [own.heard[0][1:] for own in (thinking, other)] == [(9, None, {"stop_at": 3}), (1, 0, {})]
 
 
 async def test_how_far_a_prompt_stays_the_same_is_marked_for_who_wants_that() -> None:
     blocks = model()
     prompt = [SystemMessage("Be short."), HumanMessage("Hello")]
-    await asked(plain(blocks, marks=True), False, *prompt)
-    await asked(plain(blocks, marks=True), False, *prompt, AIMessage("Hi."), HumanMessage("And?"))
-    await asked(plain(blocks), False, *prompt)
+    await asked(plainly_replying(blocks, marks=True), False, *prompt)
+    await asked(plainly_replying(blocks, marks=True), False, *prompt, AIMessage("Hi."), HumanMessage("And?"))
+    await asked(plainly_replying(blocks), False, *prompt)
     first, second, unmarked = (messages for messages, *_ in blocks.heard)
     assert first[0].content == [{"type": "text", "text": "Be short.", "cache_control": MARK}]
     assert [message.content for message in first[1:]] == ["Hello"]
@@ -152,11 +154,11 @@ async def test_how_far_a_prompt_stays_the_same_is_marked_for_who_wants_that() ->
 async def test_a_stream_has_an_end() -> None:
     endless = Blocks(pieces=[AIMessageChunk(content="x" * LONGEST_REPLY), AIMessageChunk(content="x")])
     with pytest.raises(ModelOutputInvalid, match="more than 200,000 characters"):
-        await asked(plain(endless), True)
+        await asked(plainly_replying(endless), True)
 
 
 def test_it_can_do_what_the_model_can_and_nothing_else() -> None:
     for own in (model(), ScriptedModel(replies=["a"])):
-        copied = plain(own)
+        copied = plainly_replying(own)
         assert isinstance(copied, type(own))
         assert (type(copied).__name__, type(copied).bind_tools) == (type(own).__name__, type(own).bind_tools)

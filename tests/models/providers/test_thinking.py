@@ -66,7 +66,7 @@ def test_each_server_is_asked_in_its_own_words(
     ],
 )
 def test_thinking_has_its_tokens_on_top_of_the_answer(set_up: dict[str, Any], most: int) -> None:
-    assert ThinkingRoom().given(CALL, HERE, provider(**set_up)).max_tokens == most
+    assert ThinkingRoom().with_room(CALL, HERE, provider(**set_up)).max_tokens == most
 
 
 @pytest.mark.parametrize(
@@ -82,23 +82,22 @@ def test_thinking_has_its_tokens_on_top_of_the_answer(set_up: dict[str, Any], mo
             ),
             8_292,
         ),
-        (None, 8_292),
     ],
 )
 def test_a_reply_that_was_cut_gets_twice_the_room_and_more_where_it_thought(
-    reply: AIMessage | None, more: int | None
+    reply: AIMessage, more: int | None
 ) -> None:
     room = ThinkingRoom()
-    roomy = room.more(CALL, HERE, provider(), reply)
+    roomy = room.with_more(CALL, HERE, provider(), reply)
     assert (roomy and roomy.max_tokens) == more
-    learned = room.given(CALL, HERE, provider()).max_tokens
+    learned = room.with_room(CALL, HERE, provider()).max_tokens
     assert learned == (8_292 if more == 8_292 else 100)
 
 
 def test_no_more_is_asked_for_than_a_model_can_return() -> None:
     reply = AIMessage("Four tick", response_metadata=CUT)
-    assert ThinkingRoom().more(CALL, HERE, provider(max_output=100), reply) is None
-    assert ThinkingRoom().more(CALL, HERE, None, reply) is None
+    assert ThinkingRoom().with_more(CALL, HERE, provider(max_output=100), reply) is None
+    assert ThinkingRoom().with_more(CALL, HERE, None, reply) is None
 
 
 def test_thoughts_are_counted_by_the_provider_or_by_what_it_shows() -> None:
