@@ -223,7 +223,7 @@ class Database:
 
     def _done(
         self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None
-    ) -> tuple[Any, BaseException | None]:
+    ) -> tuple[object, BaseException | None]:
         value, problem = (None, refusal) if refusal else _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
             problem = self.engine.failure(problem)

@@ -33,7 +33,7 @@ from planwright.models.conversation.provider_data import returned, size_of, with
 from planwright.models.failover.admission import Admission
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
-from planwright.models.provider_call import OVERDUE, ProviderCalls, is_told_thinking
+from planwright.models.provider_call import OVERDUE, ProviderCalls, is_shown_as_thinking
 from planwright.models.providers.pricing import cached, price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
 from planwright.models.providers.thinking import ThinkingRoom, thoughts_in
@@ -250,7 +250,7 @@ class Models:
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
     ) -> None:
-        named = {"call": key} if is_told_thinking(key, invocation) else {}
+        named = {"call": key} if is_shown_as_thinking(key, invocation) else {}
         source = {"role": role, "provider": route.provider, "model": route.model}
         invocation.emit("llm_call", {**source, **named, **data}, key)
 

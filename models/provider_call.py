@@ -107,7 +107,7 @@ class ProviderCalls:
         return self._router.provider(route) or ProviderSettings(model=route.model, capabilities=())
 
 
-def is_told_thinking(name: str, invocation: Invocation) -> bool:
+def is_shown_as_thinking(name: str, invocation: Invocation) -> bool:
     """Say whether it was told that the model of a call thinks; of one made again it is told again."""
     return f"thinking:{name}:{invocation.lease.token}" in invocation.emitted_keys
 
@@ -138,11 +138,11 @@ def _calling_tools(model: BaseChatModel, call: ModelCall) -> Runnable[Any, AIMes
         raise ModelRejected(cause, next_step) from error
 
 
-def _options(call: ModelCall, route: ModelRoute) -> dict[str, Any]:
+def _options(call: ModelCall, route: ModelRoute) -> dict[str, object]:
     """Spell what a call asks for beside its messages."""
     if route.embedded:
         return {"capabilities": call.capabilities}
-    options: dict[str, Any] = {"max_tokens": call.max_tokens}
+    options: dict[str, object] = {"max_tokens": call.max_tokens}
     if call.temperature is not None:
         options["temperature"] = call.temperature
     return options | ({"reasoning_effort": call.effort} if call.effort else {})

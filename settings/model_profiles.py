@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from planwright.domain.model_hint import ModelCapability
 
@@ -49,12 +48,12 @@ def install_of(package: str) -> str:
     return f"pip install 'planwright[{extra}]'" if extra else f"install the package that brings {package}"
 
 
-def known_of(package: str, model: str) -> dict[str, Any]:
+def known_of(package: str, model: str) -> dict[str, object]:
     """Say what is known of a model of a package, in the names of our settings; nothing where it is not."""
     profile = _profiles(package).get(model)
     if not profile:
         return {}
-    known: dict[str, Any] = {}
+    known: dict[str, object] = {}
     if context := profile.get("max_input_tokens"):
         known["context"] = context
     if most := profile.get("max_output_tokens"):
@@ -67,7 +66,7 @@ def known_of(package: str, model: str) -> dict[str, Any]:
 
 
 @cache
-def _profiles(package: str) -> Mapping[str, Mapping[str, Any]]:
+def _profiles(package: str) -> Mapping[str, Mapping[str, object]]:
     """Read the profiles that a package brings; none where it is not installed, or brings none."""
     package_spec = importlib.util.find_spec(package) if package else None
     for folder in (package_spec.submodule_search_locations or ()) if package_spec else ():

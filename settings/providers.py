@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr
 
@@ -149,7 +149,7 @@ class ProviderSettings(ProviderBudgetSettings):
             return "set"
         return "LangChain's profile" if name in self._known_of(model) else "default"
 
-    def _known_of(self, model: str) -> dict[str, Any]:
+    def _known_of(self, model: str) -> dict[str, object]:
         """Take what LangChain knows of a model for what nobody has set; chat classes know no JSON mode."""
         known = known_of(self._package, model)
         if self.chat_class and not known:

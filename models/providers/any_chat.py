@@ -1,4 +1,4 @@
-"""Any chat model of LangChain, so that its replies are words and calls, and all else is kept for it.
+"""object chat model of LangChain, so that its replies are words and calls, and all else is kept for it.
 
 Some put thoughts, signatures and calls into the content, others into extras of the message. A reply comes out
 of here as a text with calls; what its own client made of it is kept beside, and it alone gets that back.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
@@ -41,7 +40,7 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     what the class implements itself is derived: LangChain tells from that what a model can do.
     """
     own = type(model)
-    methods: dict[str, Any] = {"_agenerate": _agenerate(own, marks)}
+    methods: dict[str, object] = {"_agenerate": _agenerate(own, marks)}
     if own._astream is not BaseChatModel._astream or own._stream is not BaseChatModel._stream:
         methods["_astream"] = _astream(own, marks)
     copied = model.model_copy()
@@ -49,13 +48,13 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     return copied
 
 
-def _agenerate(own: type[BaseChatModel], marks: bool) -> Any:
+def _agenerate(own: type[BaseChatModel], marks: bool) -> object:
     async def _agenerate(
         self: BaseChatModel,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,
-        **more: Any,
+        run_manager: object = None,
+        **more: object,
     ) -> ChatResult:
         client, rest = _set_up(self, more)
         result = await own._agenerate(client, _given_back(messages, marks), stop, None, **rest)
@@ -70,13 +69,13 @@ def _agenerate(own: type[BaseChatModel], marks: bool) -> Any:
     return _agenerate
 
 
-def _astream(own: type[BaseChatModel], marks: bool) -> Any:
+def _astream(own: type[BaseChatModel], marks: bool) -> object:
     async def _astream(
         self: BaseChatModel,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
-        run_manager: Any = None,
-        **more: Any,
+        run_manager: object = None,
+        **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         (client, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
         async for chunk in own._astream(client, _given_back(messages, marks), stop, None, **rest):
@@ -97,9 +96,9 @@ def _astream(own: type[BaseChatModel], marks: bool) -> Any:
     return _astream
 
 
-def _set_up(model: BaseChatModel, options: Mapping[str, Any]) -> tuple[BaseChatModel, dict[str, Any]]:
+def _set_up(model: BaseChatModel, options: Mapping[str, object]) -> tuple[BaseChatModel, dict[str, object]]:
     """Set what is asked for on a copy of a model, by the names of its class; return it, and all else."""
-    fields, update = type(model).model_fields, dict[str, Any]()
+    fields, update = type(model).model_fields, dict[str, object]()
     for name, names in _NAMES.items():
         own = next((each for each in names if each in fields), None)
         if own and options.get(name) is not None:
@@ -158,7 +157,7 @@ def _worded(message: BaseMessage) -> BaseMessage:
         text, thoughts = message.content, message.additional_kwargs.get(REASONING)
     else:
         text, thoughts = message.text, "".join(map(_thought, message.content))
-    update: dict[str, Any] = {
+    update: dict[str, object] = {
         "content": text,
         "additional_kwargs": {REASONING: thoughts} if isinstance(thoughts, str) and thoughts else {},
         "response_metadata": _rest(message.response_metadata) or {},
@@ -179,9 +178,9 @@ def _thought(block: object) -> str:
     return "".join(text for text in texts if isinstance(text, str))
 
 
-def _own(message: AIMessage) -> dict[str, Any]:
+def _own(message: AIMessage) -> dict[str, object]:
     """Gather what the client made of a reply, and a text with calls does not say."""
-    own: dict[str, Any] = {}
+    own: dict[str, object] = {}
     blocks = message.content if isinstance(message.content, list) else []
     if any(not isinstance(block, dict) or block.get("type") not in _PLAIN_BLOCKS for block in blocks):
         own["content"] = message.content
@@ -214,6 +213,6 @@ def _end(message: AIMessage) -> dict[str, str]:
     return {"finish_reason": read_reason(reason, bool(message.tool_calls)) or "stop"}
 
 
-def _rest(metadata: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _rest(metadata: Mapping[str, object] | None) -> dict[str, object] | None:
     """Leave the reason of the end out, which is told once."""
     return {name: held for name, held in metadata.items() if name not in _ENDS} if metadata else None

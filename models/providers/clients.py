@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.language_models import BaseChatModel
 
 from planwright.models.bounded_chat import BoundedChat
@@ -33,6 +31,6 @@ def client_of(
 async def close_client(model: BaseChatModel) -> None:
     """Close the connections of a chat model, as far as it shows them."""
     for name in _CONNECTIONS:
-        client: Any = model.__dict__.get(name)
+        client: object = model.__dict__.get(name)
         if close := getattr(client, "aclose", None):
             await close()

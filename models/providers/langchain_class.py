@@ -25,7 +25,7 @@ def class_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChat
     chat_class, keys = _class(name, provider), api_keys(provider)
     if not keys and provider.needs_key:
         raise no_key(name, provider)
-    offered: dict[str, Any] = {
+    offered: dict[str, object] = {
         "model": provider.model,
         "api_key": keys[key] if keys else None,
         "base_url": provider.base_url,
@@ -48,7 +48,7 @@ def class_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChat
     return model
 
 
-def thinking_arguments(chat_class: type[BaseChatModel], provider: ProviderSettings) -> dict[str, Any]:
+def thinking_arguments(chat_class: type[BaseChatModel], provider: ProviderSettings) -> dict[str, object]:
     """Spell how much a model is to think by the arguments of its class."""
     fields, level, tokens = chat_class.model_fields, provider.thinking, provider.thinking_tokens
     if level is None and tokens is None:

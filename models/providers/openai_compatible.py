@@ -1,8 +1,6 @@
-"""Any OpenAI-compatible endpoint, through langchain-openai, by chat completions or by responses."""
+"""object OpenAI-compatible endpoint, through langchain-openai, by chat completions or by responses."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import httpx
 from langchain_core.language_models import BaseChatModel
@@ -33,7 +31,7 @@ def chat_model(
         trust_env=False,
         transport=transport or AdaptedRequests(name, proxy=provider.proxy),
     )
-    common: dict[str, Any] = {
+    common: dict[str, object] = {
         "model": provider.model,
         "base_url": provider.base_url,
         "api_key": SecretStr(keys[key] if keys else "none"),

@@ -6,7 +6,6 @@ Providers count thoughts as part of a reply: under one limit for both, an answer
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 from urllib.parse import urlsplit
 
 from langchain_core.messages import AIMessage
@@ -79,7 +78,7 @@ def budget_of(provider: ProviderSettings) -> int:
     return provider.thinking_tokens or (BUDGETS[provider.thinking] if provider.thinking else UNASKED)
 
 
-def request_fields(provider: ProviderSettings) -> dict[str, Any]:
+def request_fields(provider: ProviderSettings) -> dict[str, object]:
     """Spell how much a model is to think in a request for chat completions, as its server has it."""
     level, tokens = provider.thinking, provider.thinking_tokens
     if level is None and tokens is None:
@@ -88,7 +87,7 @@ def request_fields(provider: ProviderSettings) -> dict[str, Any]:
     if "openrouter" in host:
         by_level = {"enabled": False} if level == "off" else {"effort": level or "medium"}
         return {"reasoning": {"max_tokens": tokens} if tokens and level != "off" else by_level}
-    effort = {"reasoning_effort": "none" if level == "off" else level} if level else {}
+    effort: dict[str, object] = {"reasoning_effort": "none" if level == "off" else level} if level else {}
     if "deepseek" in host:
         rest = {} if level == "off" else effort
         return {**rest, "thinking": {"type": "disabled" if level == "off" else "enabled"}}
