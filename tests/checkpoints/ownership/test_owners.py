@@ -35,7 +35,7 @@ def test_a_person_may_decide_where_nobody_can_tell_whether_a_sender_lives(
             return life
 
     connection = sqlite3.connect(":memory:", factory=Server)
-    effect = cast(sqlite3.Row, {"owner": OWNER, "status": "intent"})
+    effect = cast(sqlite3.Row, {"owner": OWNER, "status": "intent", "ended_at": None})
     assert bool(living_sender(connection, OWNER)) is for_the_program
     assert bool(sender_of(connection, effect)) is for_a_person
     connection.close()
