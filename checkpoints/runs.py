@@ -92,6 +92,7 @@ FAMILY = """family(thread_id) AS (
     JOIN forks ON forks.run_id = made.run_id JOIN runs source ON source.run_id = forks.source_run)"""
 """The table of a thread, those that its forks came from, those that theirs came from, and so on."""
 
+_BEGUN = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
 # Holds of all rows but those of one message that is a text: those need not be read.
 _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
 
@@ -157,7 +158,8 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            leave_in_doubt(connection, lease.run_id, at)
+            if connection.execute(_BEGUN, (lease.run_id,)).fetchone():
+                leave_in_doubt(connection, lease.run_id, at)
             if move(connection, lease.run_id, status):
                 ended = (answer, at.isoformat(), lease.run_id)
                 connection.execute("UPDATE runs SET answer=?, ended_at=? WHERE run_id=?", ended)

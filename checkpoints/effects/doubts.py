@@ -102,6 +102,16 @@ class Doubts:
         return await self._database.run("decision", job, synced=True)
 
 
+async def begun_uids(database: Database, run_id: str) -> frozenset[str]:
+    """Name the steps and calls of a run whose effect was begun and not heard of.
+
+    A chain that was being made is none of them: it is gone with its run.
+    """
+    query = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
+    query += f" AND capability != '{CREATE_CHAIN}'"
+    return await database.read(lambda c: frozenset(row[0] for row in c.execute(query, (run_id,))))
+
+
 def leave_in_doubt(connection: sqlite3.Connection, run_id: str, at: datetime) -> None:
     """Mark what a run that ends has begun and not heard of; no run ends with an intent.
 
