@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -163,6 +163,9 @@ storage: setup  ## Every n-th write call fails, or a lock is held; then every ru
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.storage
 
+setbacks: setup postgresql  ## 500 damaged logs of dead processes, 50 stores set back: is anybody told before an effect is made again? -> setbacks.json
+	$(BIN)/python -m benchmarks.setbacks
+
 plans: setup  ## 50,000 spoiled plans, read and judged by us and by a judge of another make -> plans.json
 	$(BIN)/python -m benchmarks.plans
 
@@ -199,4 +202,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

@@ -24,9 +24,11 @@ from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import Stage, fork, join, rows_of, staged
 from benchmarks.counted_verdict import effects_wrong
 from benchmarks.damaged_logs import DAMAGES, Damage
+from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.upkeep.backup import back_up
 from planwright.checkpoints.upkeep.restore import restore
+from planwright.graph.agent import Agent
 from planwright.state.invocation import utc_now
 from tests.postgres_server import PostgresServer, new_folder
 
@@ -47,6 +49,14 @@ class Point:
     at: int
     since: int = 0
     seed: int = 0
+    marked: bool = True
+
+    def open(self, stage: Stage, boundary: Boundary | None = None) -> Agent:
+        """Open an agent; one that is not `marked` shows what a store without a mark would do."""
+        agent = stage.open(boundary)
+        if not self.marked:
+            agent.stores.database.mark = None
+        return agent
 
 
 @dataclass
@@ -94,17 +104,17 @@ def _played(point: Point, stage: Stage, trial: Trial, server: PostgresServer | N
         now = past.put_back()
         trial.damage = past.words if now else NOTHING
         if now is not None:
-            _gone_on(now, trial)
+            _gone_on(now, trial, point)
     finally:
         past.close()
 
 
-def _gone_on(stage: Stage, trial: Trial) -> None:
+def _gone_on(stage: Stage, trial: Trial, point: Point) -> None:
     """See what the store lacks; lead the run on, and once more after somebody has said go."""
     happened = Counter(one.name for one in stage.receiver.happened("quiet"))
     trial.happened = happened.total()
     trial.lacking = sorted((happened - Counter(_begun(stage))).elements())
-    outcome = _led(stage, Person)
+    outcome = _led(stage, point, Person)
     trial.told = any(TOLD in refusal for refusal in outcome.refusals)
     trial.missed, trial.unsent = bool(trial.lacking) and not trial.told, trial.told and not trial.lacking
     if not trial.told:
@@ -113,7 +123,7 @@ def _gone_on(stage: Stage, trial: Trial) -> None:
     if trial.told and again != happened:
         trial.doubled_unseen = sorted((again - happened).elements())
     if trial.told:
-        outcome = _led(stage, Informed, before=_say_go)
+        outcome = _led(stage, point, Informed, before=_say_go)
         trial.doubled = effects_wrong(stage)[0]
     trial.refusals = outcome.refusals
     if not outcome.ended:
@@ -274,7 +284,7 @@ def _disturbed(point: Point, stage: Stage, past: Past) -> int:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def work() -> None:
-        agent = stage.open(boundary)
+        agent = point.open(stage, boundary)
         try:
             Person(stage, agent, "first").lead()
         finally:
@@ -284,7 +294,9 @@ def _disturbed(point: Point, stage: Stage, past: Past) -> int:
     return int(place.read_text()) if place.exists() else 0
 
 
-def _led(stage: Stage, kind: type[Person], before: Callable[[Stage], object] | None = None) -> Outcome:
+def _led(
+    stage: Stage, point: Point, kind: type[Person], before: Callable[[Stage], object] | None = None
+) -> Outcome:
     """Lead what is on record in a new process."""
     place = stage.workspace.parent / f"{kind.__name__}.json"
 
@@ -293,7 +305,7 @@ def _led(stage: Stage, kind: type[Person], before: Callable[[Stage], object] | N
         try:
             if before is not None:
                 before(stage)
-            agent = stage.open()
+            agent = point.open(stage)
             kind(stage, agent, kind.__name__, patience=2, outcome=outcome).lead()
             agent.close()
         except Exception:  # noqa: BLE001 - whatever it raises is a finding

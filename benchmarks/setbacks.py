@@ -43,8 +43,8 @@ def main() -> int:
         shapes = options.shape or list(SHAPES)
         whole = side_by_side((partial(play, Point(name, "log", 0)) for name in shapes), folder, _all, SLOTS)
         boundaries = {trial["shape"]: trial["boundaries"] for trial in whole}
-        trials = _reached(logs(boundaries, options.seed), options.logs, folder)
-        trials += _reached(stores(boundaries, options.seed), options.stores, folder)
+        trials = _reached(logs(boundaries, options), options.logs, folder)
+        trials += _reached(stores(boundaries, options), options.stores, folder)
     figures = {
         "logs": sum(trial["way"] == "log" for trial in trials),
         "stores": sum(trial["way"] != "log" for trial in trials),
@@ -60,25 +60,27 @@ def main() -> int:
     return int(bool(bad))
 
 
-def logs(boundaries: Mapping[str, int], seed: int) -> Iterator[Point]:
+def logs(boundaries: Mapping[str, int], options: argparse.Namespace) -> Iterator[Point]:
     """Draw without end where a process dies whose log is damaged, shapes in turn."""
     number = 0
     while True:
-        dice = random.Random(f"{seed}:log:{number}")
+        dice = random.Random(f"{options.seed}:log:{number}")
         shape = list(boundaries)[number % len(boundaries)]
-        yield Point(shape, "log", dice.randint(1, boundaries[shape]), seed=number)
+        at = dice.randint(1, boundaries[shape])
+        yield Point(shape, "log", at, seed=number, marked=not options.unmarked)
         number += 1
 
 
-def stores(boundaries: Mapping[str, int], seed: int) -> Iterator[Point]:
+def stores(boundaries: Mapping[str, int], options: argparse.Namespace) -> Iterator[Point]:
     """Draw without end how far back stores go, ways and shapes in turn."""
     ways: tuple[Way, ...] = WAYS if programs() else tuple(way for way in WAYS if way not in ON_SERVER)
     number = 0
     while True:
-        dice = random.Random(f"{seed}:store:{number}")
+        dice = random.Random(f"{options.seed}:store:{number}")
         shape, way = list(boundaries)[number % len(boundaries)], ways[number % len(ways)]
         at = dice.randint(boundaries[shape] // 2, boundaries[shape])
-        yield Point(shape, way, at, since=dice.randint(1, at - 1), seed=number)
+        since = dice.randint(1, at - 1)
+        yield Point(shape, way, at, since=since, seed=number, marked=not options.unmarked)
         number += 1
 
 
@@ -116,6 +118,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--logs", type=int, default=500, help="how many logs are damaged")
     parser.add_argument("--stores", type=int, default=50, help="how many stores are set back")
     parser.add_argument("--shape", action="append", choices=list(SHAPES), help="only these; all without")
+    parser.add_argument("--unmarked", action="store_true", help="leave the mark out, to see what it is for")
     parser.add_argument("--seed", type=int, default=0, help="the seed of what is drawn")
     parser.add_argument("--json", type=Path, default=Path("setbacks.json"), help="where the figures go")
     return parser.parse_args()

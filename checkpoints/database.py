@@ -157,6 +157,8 @@ class Database:
         with self._lock:
             if self._thread is None:
                 connection = self.engine.open()
+                if self.mark is not None:
+                    self.mark.look_again()
                 self._thread = threading.Thread(
                     target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
                 )

@@ -33,7 +33,7 @@ class SqliteEngine:
     def __init__(
         self, path: Path, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
     ) -> None:
-        self._path = path
+        self._path = path.absolute()
         self._migrations = migrations
         self._busy_timeout_s = busy_timeout_s
         self._redactor = redactor

@@ -51,7 +51,7 @@ class Mark:
     """
 
     def __init__(self, folder: Path, store_id: Callable[[sqlite3.Connection], str] = lambda _: "") -> None:
-        self._folder = folder
+        self._folder = folder.absolute()
         self._store_id = store_id
         self._file: MarkFile | None = None
         self._compared = False
@@ -71,6 +71,10 @@ class Mark:
                     self.write(compared)
             self._compared, self._setback = True, compared.setback
         return self._setback
+
+    def look_again(self) -> None:
+        """Compare once more: the store was opened anew."""
+        self._compared = False
 
     def accept(self, connection: sqlite3.Connection, id_: str, by: str) -> tuple[Setback, list[BegunEffect]]:
         """Let a store go on without what it lacks, in a transaction; return that, and what is in doubt now.

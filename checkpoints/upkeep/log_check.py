@@ -42,7 +42,7 @@ def frames_lost(path: Path) -> int:
 def frames_unread(path: Path) -> int:
     """Count the frames of commits in a log that stand behind a damaged one, where SQLite reads no further.
 
-    0 for a log that is whole, for none, and for one that is being written.
+    0 for a log that is whole, for none, for one that is being written, and where it cannot be looked at.
     """
     try:
         data = b"" if _in_use(path) else _log(path).read_bytes()
@@ -50,17 +50,23 @@ def frames_unread(path: Path) -> int:
             return 0
         with path.open("rb") as file:
             first = file.read(1 << 16)
+        page = int.from_bytes(first[16:18], "big")  # sqlite.org/fileformat2.html, 1.3.2: 1 stands for 65,536
+        page = 1 << 16 if page == 1 else page or _LOG_HEADER.unpack_from(data)[0]
+        last = _last_commit(data, page)
+        return max(0, last - _frames_read(first[:page], data)) if last else 0
     except OSError:
         return 0
-    page = int.from_bytes(first[16:18], "big")
-    page = 1 << 16 if page == 1 else page or _LOG_HEADER.unpack_from(data)[0]
-    size, salt = _FRAME_HEADER.size + page, _LOG_HEADER.unpack_from(data)[1]
-    starts = range(_LOG_HEADER.size, len(data) - size + 1, size)
-    frames = [_FRAME_HEADER.unpack_from(data, start) for start in starts]
+
+
+def _last_commit(log: bytes, page: int) -> int:
+    """Count the frames of a log up to the last that ends a commit, whether they can be read or not."""
+    size, salt = _FRAME_HEADER.size + page, _LOG_HEADER.unpack_from(log)[1]
+    starts = range(_LOG_HEADER.size, len(log) - size + 1, size)
+    frames = [_FRAME_HEADER.unpack_from(log, start) for start in starts]
     if frames and all(salt_of_frame != salt for _, salt_of_frame in frames):
         salt = frames[0][1]  # the header is damaged
     commits = [n for n, (pages, salt_of_frame) in enumerate(frames, 1) if pages and salt_of_frame == salt]
-    return max(0, max(commits, default=0) - _frames_read(first[:page], data)) if commits else 0
+    return max(commits, default=0)
 
 
 def _frames_read(first_page: bytes, log: bytes) -> int:
