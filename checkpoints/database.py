@@ -223,9 +223,7 @@ class Database:
         self._reach(f"after {names}")
         _answer(answers)
 
-    def _done(
-        self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None
-    ) -> tuple[object, BaseException | None]:
+    def _done(self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None) -> Answer:
         value, problem = (None, refusal) if refusal else _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
             problem = self.engine.failure(problem)
@@ -234,16 +232,13 @@ class Database:
                 _LOG.error("%s was not written, and nobody waits for it: %s", item.name, problem)
             if item.lost is not None:
                 item.lost(problem)
-        return value, problem
+        return item.waiter, value, problem
 
     def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
         """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
         setback = self.mark.setback(connection) if self.mark else None
         refusal = setback.error() if setback else None
-        answers: list[Answer] = []
-        for item in batch:
-            done = self._done(connection, item, None if item.name in ALWAYS else refusal)
-            answers.append((item.waiter, *done))
+        answers = [self._done(connection, item, None if item.name in ALWAYS else refusal) for item in batch]
         begins = any(item.begins for item in batch) and not refusal
         begun = self.mark.advance(connection) if self.mark and begins else None
         connection.execute("COMMIT")

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import EFFECTS
@@ -220,7 +219,7 @@ def _doubt(connection: sqlite3.Connection, row: sqlite3.Row, step_id: str) -> Do
     return doubt_of(dict(row), step_id, sender_of(connection, row))
 
 
-def doubt_of(row: Mapping[str, Any], step_id: str, sender: str = "") -> Doubt:
+def doubt_of(row: Mapping[str, str], step_id: str, sender: str = "") -> Doubt:
     """Make a doubt of the row of its effect, of the id of its step, and of who may still be sending it."""
     why, _, find_out = (row["error"] or "").partition("\n")
     left = f"it may still be sent by {sender}" if sender else _ENDED
