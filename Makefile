@@ -156,8 +156,9 @@ owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespac
 simulate: setup  ## 2,000 seeds of workers that die, disks that fail and clocks that are turned, in simulated time -> simulate.json
 	$(BIN)/python -m benchmarks.simulate
 
-clock: setup  ## 200 seeds of a clock a day on, a day back, frozen: gates and budgets in simulated time -> clock.json
+clock: setup  ## 200 seeds of a clock a day off, 200 of workers whose clocks are a week off, in simulated time -> clock.json weeks.json
 	$(BIN)/python -m benchmarks.simulate --clocks
+	$(BIN)/python -m benchmarks.simulate --weeks
 
 storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json simulate.json clock.json
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
@@ -202,4 +203,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

@@ -43,7 +43,7 @@ class Ends:
     """Watches over what ends, and over schedules."""
 
     def __init__(self, world: World, clock: WrongClock, path: Path, periods: dict[str, float]) -> None:
-        self._world, self._clock, self._path = world, clock, path
+        self.world, self._clock, self.path = world, clock, path
         self._reader: sqlite3.Connection | None = None
         self._open: dict[str, Open] = {}
         self._seen: set[str] = set()
@@ -66,9 +66,9 @@ class Ends:
     def rows(self, query: str) -> list[sqlite3.Row]:
         """Read rows with plain SQLite; none where there is no store yet."""
         if self._reader is None:
-            if not self._path.exists():
+            if not self.path.exists():
                 return []
-            self._reader = sqlite3.connect(f"file:{self._path}?mode=ro", uri=True)
+            self._reader = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
             self._reader.row_factory = sqlite3.Row
         return self._reader.execute(query).fetchall()
 
@@ -79,11 +79,11 @@ class Ends:
 
     def queued(self, thread: str, ttl_s: float) -> None:
         """Note that a session was queued."""
-        self._open[thread] = Open(self._world.now, ttl_s, self._starts)
+        self._open[thread] = Open(self.world.now, ttl_s, self._starts)
 
     def begins(self, boot: str, on_server: bool) -> None:
         """Note that a process begins: of a new boot, of another host, or where all is known."""
-        now = self._world.now
+        now = self.world.now
         if boot in self._boots and not on_server:
             return
         self._boots.add(boot)
@@ -97,7 +97,7 @@ class Ends:
 
     def turned(self) -> None:
         """Note that the clock was turned: what is not known yet takes as long again, or stays unknown."""
-        now = self._quiet_since = self._world.now
+        now = self._quiet_since = self.world.now
         unknown_s = sum(off_s for at, off_s in self._offs if now - at < LATE_S)
         self._offs.clear()
         for each in self._open.values():
@@ -105,10 +105,10 @@ class Ends:
 
     def went_by(self, at_work: bool) -> None:
         """Note the time since the last look, and whether anybody was at work in it."""
-        went = self._world.now - self._looked_at
-        self._looked_at = self._world.now
+        went = self.world.now - self._looked_at
+        self._looked_at = self.world.now
         if at_work:
-            self._at_work_until, self._wrong_then_s = self._world.now, self._clock.wrong_s
+            self._at_work_until, self._wrong_then_s = self.world.now, self._clock.wrong_s
             for name, taken in self.taken.items():
                 taken.at_work_s += went
                 silent = taken.at_work_s / self._periods[name]
@@ -116,7 +116,7 @@ class Ends:
                 if silent > 2 and taken.at_work_s - went <= 2 * self._periods[name]:
                     self.wrong.append(f"schedule {name} is silent for {taken.at_work_s:.0f} s")
         else:
-            self._quiet_since = self._world.now
+            self._quiet_since = self.world.now
 
     def look(self, names: frozenset[str]) -> None:
         """Look at what a commit has changed."""
@@ -130,7 +130,7 @@ class Ends:
             for row in self.rows("SELECT gate_id, requested_at, expires_at FROM gates WHERE status = 'open'"):
                 spans = (datetime.fromisoformat(row[name]) for name in ("expires_at", "requested_at"))
                 ttl_s = (next(spans) - next(spans)).total_seconds()
-                self._open.setdefault(row["gate_id"], Open(self._world.now, ttl_s, self._starts))
+                self._open.setdefault(row["gate_id"], Open(self.world.now, ttl_s, self._starts))
         if names & {"cancel", "expiry", "decision", "end"}:
             query = f"SELECT thread_id AS id FROM runs WHERE cancelled_by = '{END_OF_TIME}'"
             for row in [
@@ -147,7 +147,7 @@ class Ends:
             return
         self._seen.add(id_)
         self.ended += 1
-        early_s = each.at + each.ttl_s - self._world.now
+        early_s = each.at + each.ttl_s - self.world.now
         self.earliest_s = max(self.earliest_s, early_s)
         if early_s > each.early_s + START_S * (self._starts - each.starts) + 0.01:
             self.wrong.append(f"{id_} ended {early_s:.0f} s early, of {each.ttl_s:.0f} s")
@@ -170,7 +170,7 @@ class Ends:
         if self._clock.goes_wrong:
             return
         since = max(each.at + each.ttl_s + each.late_s, self._quiet_since)
-        late_s = self._world.now - since
+        late_s = self.world.now - since
         self.latest_s = max(self.latest_s, late_s)
         if late_s > LATE_S:
             self._seen.add(id_)

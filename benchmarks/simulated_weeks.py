@@ -10,7 +10,7 @@ from benchmarks.simulated_time import World, step
 from benchmarks.simulated_trial import Played, drawn_from
 from benchmarks.simulated_workers import Office, Process
 
-LEAST_S, MOST_S = 8 * 3600.0, 30 * 3600.0
+LEAST_S, MOST_S = 6 * 3600.0, 24 * 3600.0
 QUEUE_EVERY_S, LATE_LOOK_S = 1800.0, 300.0
 REQUESTS = ("read", "put aside", "wipe", "wipe", "work")
 STEPS = 3_000_000
@@ -42,6 +42,7 @@ def _play(seed: int, folder: Path) -> Played:
     played.workers, played.effects = len(office.processes), ends.ended
     played.counts = {
         **office.counts,
+        "ended by time": ends.ended,
         **{f"{name} taken": len(taken.times) for name, taken in ends.taken.items()},
     }
     played.spans = {
@@ -187,6 +188,21 @@ def _restart(office: Office) -> None:
     world.later(world.chance.choice((20.0, 300.0, 3600.0, 20_000.0, 7 * 86_400.0)), on)
 
 
+def _turn_and_restart(office: Office) -> None:
+    """Switch a machine off before anybody believes the clock, or turn the clock soon after a start."""
+    chance = office.world.chance
+    first, then = (_turn_for_good, _restart) if chance.random() < 0.5 else (_restart, _turn_for_a_moment)
+    first(office)
+
+    def again() -> None:
+        if office.at_work:
+            then(office)
+        else:
+            office.world.later(60, again)
+
+    office.world.later(chance.uniform(1, 700), again)
+
+
 def _kill_one(office: Office) -> None:
     world = office.world
     world.chance.choice(office.at_work).kill()
@@ -211,5 +227,5 @@ def _start_one(office: Office) -> None:
 
 ACTIONS: tuple[Callable[[Office], None], ...] = (
     *(_turn_for_a_moment, _turn_for_a_moment, _turn_for_good, _turn_for_good, _let_drift, _set_right),
-    *(_restart, _restart, _kill_one, _pause_one, _start_one),
+    *(_restart, _restart, _turn_and_restart, _turn_and_restart, _kill_one, _pause_one, _start_one),
 )

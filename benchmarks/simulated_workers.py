@@ -31,10 +31,10 @@ from planwright.models.scripted import ScriptedModel
 from planwright.sessions.worker import Worker
 from planwright.settings.settings import Settings, load
 
-LOOK_S = 60.0
+LOOK_S = 120.0
 LONG_S = 1800.0  # more than the longest piece of work takes
-SCHEDULES = {"often": ("*/20 * * * *", 1200.0), "hourly": ("7 * * * *", 3600.0)}
-SCHEDULES |= {"late": ("30 */6 * * *", 6 * 3600.0), "daily": ("0 13 * * *", 86_400.0)}
+SCHEDULES = {"often": ("*/30 * * * *", 1800.0), "rarely": ("30 */6 * * *", 6 * 3600.0)}
+SCHEDULES |= {"daily": ("0 13 * * *", 86_400.0)}
 
 
 class Desk(ScriptedModel):

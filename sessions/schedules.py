@@ -22,6 +22,7 @@ class Schedules:
         self._schedules = agent.door.settings.schedules
         self._since = agent.stores.time.now()
         self._newest: dict[str, datetime] = {}
+        self._looked_at: datetime | None = None
 
     async def queue_due(self) -> None:
         """Queue what is due now.
@@ -30,6 +31,8 @@ class Schedules:
         before a schedule was first kept. Where the time of the store is set back, it goes on from there.
         """
         now = (await self._agent.stores.time.look()).now
+        if (minute := now.replace(second=0, microsecond=0)) == self._looked_at:
+            return  # no schedule has two times in one
         self._since = min(self._since, now)
         for name, schedule in self._schedules.items():
             due, newest = schedule.newest_before(now), self._newest.get(name)
@@ -42,6 +45,7 @@ class Schedules:
                 )
             await self._queue(name, schedule, due)
             self._newest[name] = due
+        self._looked_at = minute
 
     async def _queue(self, name: str, schedule: ScheduleSettings, due: datetime) -> None:
         times, time = self._agent.stores.schedule_runs, ScheduledTime(name, due)

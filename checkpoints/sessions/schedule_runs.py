@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.store_time import StoreTime
@@ -90,8 +90,10 @@ def _take(
 
 def _newest(connection: sqlite3.Connection, time: ScheduledTime, mark: TimeMark) -> str | None:
     """Read the newest time of a schedule that was taken when it was due, or later."""
-    query = "SELECT due, taken_s FROM schedule_runs WHERE name = ? ORDER BY due DESC"
-    for due, taken_s in connection.execute(query, (time.name,)):
+    query = """SELECT due, taken_s FROM schedule_runs WHERE name = ? AND due <= ?
+        ORDER BY due DESC LIMIT 100"""
+    soon = (mark.now + timedelta(seconds=EARLY_S)).isoformat()
+    for due, taken_s in connection.execute(query, (time.name, soon)):
         due_s = mark.counted_at(datetime.fromisoformat(due))
         if taken_s + EARLY_S >= due_s if taken_s is not None else due_s <= mark.counted_s:
             return str(due)

@@ -27,7 +27,7 @@ from planwright.checkpoints.store_errors import (
 )
 from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
 from planwright.domain.clock import utc_now
-from planwright.domain.errors import RunError, SetupError
+from planwright.domain.errors import RunError, SetupError, StoreFailed
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
@@ -155,8 +155,11 @@ def time_of(settings: Settings) -> TimeMark | None:
 
 
 def now_of(settings: Settings) -> datetime:
-    """Tell what time it is for a workspace, in UTC: by its store, where it has one."""
-    mark = time_of(settings)
+    """Tell what time it is for a workspace, in UTC: by its store, where it has one that can be read."""
+    try:
+        mark = time_of(settings)
+    except (RunError, StoreFailed):  # who needs the store hears of it from there
+        mark = None
     return utc_now() if mark is None else mark.now
 
 

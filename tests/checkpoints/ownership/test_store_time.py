@@ -151,6 +151,14 @@ async def closes(stores: Stores) -> float:
     return await stores.database.read(lambda c: closes_of(c.execute(TERM_OF_SESSION, ("run_1",)).fetchone()))
 
 
+def test_a_clock_beside_that_of_a_server_is_named_as_such() -> None:
+    mark = TimeMark("boot 1", 5, NOON.timestamp(), 0)
+    assert trouble_of(mark, lambda: NOON) is None
+    trouble = trouble_of(mark, lambda: NOON - WEEK)
+    assert trouble is not None
+    assert trouble[0].startswith("the clock of this machine is 7 days, 0:00:00 behind that of the server")
+
+
 async def test_a_start_that_took_a_minute_is_none(timed: Stores, machine: Machine) -> None:
     before = await begin(timed)
     machine.start_again(seconds=JOIN_S - 1)
