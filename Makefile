@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -82,6 +82,9 @@ saga: setup  ## Ten plans fail at each step, and are undone while processes die 
 
 audit: setup  ## Change one thing in stores of real runs, and find it; replay every run -> audit.json
 	$(BIN)/python -m benchmarks.audit
+
+contracts: setup  ## Twelve kinds of model servers that refuse what the real ones refuse, in every shape of a run -> contracts.json
+	$(BIN)/python -m benchmarks.contracts
 
 quirks: setup  ## Ways in which model servers differ, in every role and way of streaming -> quirks.json
 	$(BIN)/python -m benchmarks.quirks
@@ -203,4 +206,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

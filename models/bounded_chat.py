@@ -18,12 +18,10 @@ from openai import BaseModel
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.providers.common_form import REASONING, plain_arguments
-from planwright.models.providers.sent_back import with_sent_back
-from planwright.security.redaction.chunks import SENT_BACK
+from planwright.models.providers.sent_back import SENT_BACK, hand_over, with_sent_back
 from planwright.security.reply_size import MOST_LISTS, count_lists
 
 AS_THEY_ARE = ("messages", "tools", "response_format")
-OWN_FIELDS = (REASONING, SENT_BACK)
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 
 
@@ -90,7 +88,7 @@ class BoundedChat(ChatOpenAI):
         if piece is not None:
             for choice in chunk.get("choices") or ():
                 delta = choice.get("delta") or {}
-                _keep(piece.message, {name: delta.get(name) for name in OWN_FIELDS})
+                _keep(piece.message, delta.get(REASONING), delta.get(SENT_BACK))
         return piece
 
     def _create_chat_result(
@@ -98,13 +96,16 @@ class BoundedChat(ChatOpenAI):
     ) -> ChatResult:
         result = super()._create_chat_result(response, generation_info)
         for choice, generation in zip(getattr(response, "choices", ()), result.generations, strict=False):
-            _keep(generation.message, {name: getattr(choice.message, name, None) for name in OWN_FIELDS})
+            own = choice.message
+            _keep(generation.message, getattr(own, REASONING, None), getattr(own, SENT_BACK, None))
         return result
 
 
-def _keep(message: BaseMessage, own: dict[str, object]) -> None:
+def _keep(message: BaseMessage, thoughts: object, own: object) -> None:
     """Keep what the client leaves out: thoughts, where langchain-core looks for them, and what goes back."""
-    message.additional_kwargs.update({name: held for name, held in own.items() if held})
+    if isinstance(thoughts, str) and thoughts:
+        message.additional_kwargs[REASONING] = thoughts
+    hand_over(own)
 
 
 @dataclass

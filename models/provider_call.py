@@ -17,6 +17,7 @@ from planwright.models.failover.classify import classify
 from planwright.models.model_calls import ModelCall
 from planwright.models.providers.pricing import tokens_of, with_plain_usage
 from planwright.models.providers.router import Router
+from planwright.models.providers.sent_back import Receiver
 from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamedReply, StreamWatch
 from planwright.models.replies.structured import asking
@@ -58,8 +59,9 @@ class ProviderCalls:
         left_s = call.ends_at_s - invocation.worked_s
         limit = self._limit(route, left_s, lambda waited_s: _tell(call, route, read, waited_s, invocation))
         try:
-            async with limit:
-                reply = await model.ainvoke(messages, read.config(call.place), **options)
+            with Receiver() as received:
+                async with limit:
+                    reply = await model.ainvoke(messages, read.config(call.place), **options)
         except Exception as error:
             late = limit.expired() and isinstance(error, TimeoutError)
             failure = self._late(route, left_s, limit) if late else classify(error, route.provider)
@@ -73,7 +75,7 @@ class ProviderCalls:
             broken.used = tokens_of(counted, estimate) if counted.usage_metadata else None
             broken.worked = True
             raise read.failure(broken)
-        return read_calls(bridge.whole(reply), nonce) if bridge else read.whole(reply)
+        return read_calls(bridge.whole(reply), nonce) if bridge else received.complete(read.whole(reply))
 
     def _limit(self, route: ModelRoute, left_s: float, looked: Callable[[float], None]) -> AttendedTimeout:
         """Say how long a call may take; the embedded planner, which is no provider, takes its time."""

@@ -13,7 +13,8 @@ from langchain_core.messages import AIMessage, AnyMessage
 
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.providers.common_form import REASONING
-from planwright.security.redaction.chunks import SENT_BACK
+from planwright.models.providers.sent_back import SENT_BACK
+from planwright.security.redaction.redactor import Redactor
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
 
@@ -30,7 +31,7 @@ def with_provider_data(reply: AIMessage, route: ModelRoute, invocation: Invocati
     """
     own = reply.additional_kwargs.get(SENT_BACK)
     rest = {name: held for name, held in reply.additional_kwargs.items() if name not in _OWN}
-    if own and (why := _why_not(own)):
+    if own and (why := _why_not(own, invocation.redactor)):
         invocation.emit("provider_data_dropped", {**_names(route), "cause": why}, key)
     elif own:
         rest[PROVIDER_DATA] = {**_names(route), SENT_BACK: own}
@@ -88,10 +89,8 @@ def _returned(message: AIMessage, route: ModelRoute) -> AIMessage:
     return message.model_copy(update={"additional_kwargs": rest})
 
 
-def _why_not(own: object) -> str:
-    if not isinstance(own, Mapping):
-        return "it is no object"
-    if secret := own.get("secret"):
+def _why_not(own: object, redactor: Redactor) -> str:
+    if secret := redactor.held_in(own):
         return _SECRET.format(secret)
     if flaw_of(own):
         return "it cannot be stored"

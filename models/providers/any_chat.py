@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.providers.common_form import REASONING, read_reason
-from planwright.security.redaction.chunks import SENT_BACK
+from planwright.models.providers.sent_back import SENT_BACK, hand_over
 
 _ENDS = ("finish_reason", "stop_reason", "done_reason", "status")
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -90,8 +90,8 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
             yield ChatGenerationChunk(message=_worded(piece), generation_info=_rest(chunk.generation_info))
         if pieces:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
-            end = AIMessageChunk(content="", additional_kwargs=_own(whole))
-            yield ChatGenerationChunk(message=end, generation_info=_end(whole))
+            hand_over(_own(whole))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=""), generation_info=_end(whole))
 
     return _astream
 
@@ -147,8 +147,8 @@ def _plain(message: BaseMessage) -> BaseMessage:
         return message
     worded = _worded(message)
     metadata = {**(_rest(message.response_metadata) or {}), **_end(message)}
-    extras = {**worded.additional_kwargs, **_own(message)}
-    return worded.model_copy(update={"additional_kwargs": extras, "response_metadata": metadata})
+    hand_over(_own(message))
+    return worded.model_copy(update={"response_metadata": metadata})
 
 
 def _worded(message: BaseMessage) -> BaseMessage:
@@ -192,7 +192,7 @@ def _own(message: AIMessage) -> dict[str, object]:
     metadata = {
         name: message.response_metadata[name] for name in _OF_CLIENT if message.response_metadata.get(name)
     }
-    return {SENT_BACK: {**own, "response_metadata": metadata}}
+    return {**own, "response_metadata": metadata}
 
 
 def _is_json(held: object) -> bool:

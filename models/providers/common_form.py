@@ -12,8 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from planwright.models.providers.sent_back import Json, SentBack
-from planwright.security.redaction.chunks import SENT_BACK
+from planwright.models.providers.sent_back import SENT_BACK, Json, SentBack
 
 _Speller = Callable[[int, Json], Json]
 ENDS = {

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Self
+
+from langchain_core.messages import AIMessage
 
 Json = dict[str, object]
+SENT_BACK = "sent_back"
+"""Where a message holds it on its way to and from a client: in its extras, and in no other place."""
 _DOCUMENTED = frozenset(
     ("role", "content", "name", "tool_calls", "function_call", "refusal", "audio", "annotations")
 )
@@ -17,6 +24,40 @@ _OF_CALLS = frozenset(("index", "id", "type", "function"))
 _OF_FUNCTIONS = frozenset(("name", "arguments"))
 _COMES_IN_PIECES = re.compile("reason|think|thought")
 _TEXTS = ("text", "thinking", "summary")
+
+
+class Receiver:
+    """Takes what a client keeps of the reply to a call that is made in its block, past what shows replies."""
+
+    def __init__(self) -> None:
+        self._own: Json | None = None
+
+    def __enter__(self) -> Self:
+        self._outer = _RECEIVER.set(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        _RECEIVER.reset(self._outer)
+
+    def take(self, own: Json) -> None:
+        """Take all that is to be sent back of the reply."""
+        self._own = own
+
+    def complete(self, reply: AIMessage) -> AIMessage:
+        """Put it into the whole reply, which nobody has seen in this form."""
+        own = {SENT_BACK: self._own} if self._own else {}
+        return reply.model_copy(update={"additional_kwargs": {**reply.additional_kwargs, **own}})
+
+
+_RECEIVER: ContextVar[Receiver | None] = ContextVar("receiver", default=None)
+
+
+def hand_over(own: object) -> None:
+    """Give what is to be sent back of a reply to whoever made the call."""
+    if isinstance(own, dict) and own and (receiver := _RECEIVER.get()):
+        receiver.take(own)
 
 
 class SentBack:

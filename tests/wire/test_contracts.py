@@ -137,16 +137,20 @@ def test_no_other_role_hears_what_was_thought(workspace: Path) -> None:
     assert all("tickets__list" in json.dumps(request["tools"]) for request in told)
 
 
-def test_nothing_of_it_is_in_what_a_run_returns(workspace: Path) -> None:
-    family = DeepSeek()
+@pytest.mark.parametrize("kind", [DeepSeek, Anthropic])
+def test_nothing_of_it_is_streamed_or_returned(workspace: Path, kind: type[Family]) -> None:
+    family = kind()
     with StrictServer([family]) as server:
-        settings = settings_for(workspace, {"local": provider_of(server, family)}, planning={"mode": "never"})
+        local = {"local": provider_of(server, family, streams=True)}
+        settings = settings_for(workspace, local, planning={"mode": "never"})
         config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
         with build_graph(settings) as agent:
             given: Any = {"messages": [("user", LOOP)]}
-            out = agent.invoke(given, config)
-    kept = [key for message in out["messages"] for key in message.additional_kwargs]
-    assert not {"provider_data", "sent_back"}.intersection(kept)
+            chunks: Any = list(agent.stream(given, config, stream_mode=["messages", "values"]))
+    pieces = [chunk[0] for mode, chunk in chunks if mode == "messages"]
+    assert any("reasoning_content" in piece.additional_kwargs for piece in pieces)  # for whoever looks there
+    for message in [*pieces, *chunks[-1][1]["messages"]]:
+        assert message.additional_kwargs.keys() <= {"reasoning_content"}
 
 
 def test_a_fork_in_another_process_gives_back_what_its_source_was_sent(workspace: Path) -> None:

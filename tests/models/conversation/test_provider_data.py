@@ -16,7 +16,7 @@ from planwright.models.conversation.provider_data import (
     size_of,
     with_provider_data,
 )
-from planwright.security.redaction.chunks import SENT_BACK
+from planwright.models.providers.sent_back import SENT_BACK
 from planwright.security.redaction.redactor import Redactor
 from planwright.state.agent_state import ModelRoute
 from tests.models.heard import heard
@@ -44,14 +44,13 @@ async def test_it_is_kept_under_who_sent_it_and_what_is_shown_of_thoughts_is_not
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        ({"secret": "API_KEY"}, "it holds the secret API_KEY"),
+        ({"message": {"reasoning": "It is key-of-tests."}}, "it holds the secret API_KEY"),
         ({"message": {"reasoning": "x" * MOST_KEPT}}, "it is longer than 1,000,000 characters"),
         ({"message": {"reasoning": "\ud800"}}, "it cannot be stored"),
-        (["x"], "it is no object"),
     ],
 )
 async def test_what_cannot_be_kept_is_told(own: Any, why: str) -> None:
-    invocation, events = heard()
+    invocation, events = heard(Redactor({"API_KEY": "key-of-tests"}))
     assert with_provider_data(reply(own), HERE, invocation, "k").additional_kwargs == {}
     assert [event["data"] for event in events] == [{"provider": "here", "model": "m", "cause": why}]
     assert events[0]["type"] == "provider_data_dropped"
@@ -71,8 +70,8 @@ async def test_it_goes_back_to_the_same_provider_and_model_alone(route: ModelRou
 
 
 async def test_a_secret_that_is_known_only_now_keeps_it_back() -> None:
+    message = with_provider_data(reply(), HERE, heard()[0], "k")
     invocation, events = heard(Redactor({"LATE": "Let me see."}))
-    message = with_provider_data(reply(), HERE, invocation, "k")
     (sent,) = returned([message], HERE, invocation, "k")
     assert sent.additional_kwargs == {}
     assert [event["data"]["cause"] for event in events] == ["it holds the secret LATE"]

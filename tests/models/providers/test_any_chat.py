@@ -14,8 +14,8 @@ from pydantic import Field
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.providers.any_chat import plainly_replying
+from planwright.models.providers.sent_back import SENT_BACK, Receiver
 from planwright.models.scripted import ScriptedModel
-from planwright.security.redaction.chunks import SENT_BACK
 
 THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "sig"}
 CALL = {"type": "tool_use", "id": "c1", "name": "f", "input": {}}
@@ -74,12 +74,14 @@ def model(**more: Any) -> Blocks:
 async def asked(of: BaseChatModel, streams: bool, *messages: BaseMessage, **options: Any) -> AIMessage:
     """Ask, and take the whole reply."""
     given = list(messages) or [HumanMessage("Hello")]
-    if not streams:
-        return await of.ainvoke(given, **options)
-    pieces = [piece async for piece in of.astream(given, **options)]
+    with Receiver() as received:
+        if not streams:
+            return received.complete(await of.ainvoke(given, **options))
+        pieces = [piece async for piece in of.astream(given, **options)]
     assert all(isinstance(piece.content, str) for piece in pieces)
+    assert not any(SENT_BACK in piece.additional_kwargs for piece in pieces)
     whole: AIMessageChunk = pieces[0] + pieces[1:]
-    return whole
+    return received.complete(whole)
 
 
 @pytest.mark.parametrize("streams", [False, True])
