@@ -16,8 +16,10 @@ from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, T
 MOST_STREAMED = 16_000_000  # bytes
 MOST_EVENTS = 60_000
 CONNECT_S = 15
-UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-"""Connections of one client: how many calls are made at once is decided before (`failover/admission.py`)."""
+CONNECTIONS = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=60)
+"""How many calls are made at once is decided before (`failover/admission.py`). httpcore closes what has been
+idle for so long; where the loop is late by as much, in the middle of a call that has been given it (1.0.9).
+"""
 _ESCAPED = b"\\u00"  # \u005b is a bracket, too, in a text that is JSON
 
 
@@ -25,7 +27,7 @@ class Bounded(httpx.AsyncHTTPTransport):
     """Send over HTTP, and read no more of a reply than may be read."""
 
     def __init__(self, provider: str, proxy: str | None = None) -> None:
-        super().__init__(proxy=proxy, limits=UNLIMITED)
+        super().__init__(proxy=proxy, limits=CONNECTIONS)
         self._provider = provider
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
