@@ -158,6 +158,24 @@ async def test_a_loop_that_is_late_gives_nobody_up(workspace: Path, clock: LoopC
     assert [event["type"] for event in events if event["type"] in ("failover", "thinking")] == []
 
 
+async def test_a_loop_that_is_late_in_every_round_gives_nobody_up(workspace: Path, clock: LoopClock) -> None:
+    async def has_much_to_do() -> None:
+        while True:
+            clock.jump(30)
+            sum(range(100_000))
+            await asyncio.sleep(0)
+
+    async def speech(send: Send) -> None:
+        await send(word(LISTING) + end())
+
+    async with held_provider(speech) as model:
+        busy = asyncio.create_task(has_much_to_do())
+        ended, events = await ask(settings(workspace, model.url))
+        busy.cancel()
+    assert ended["status"] == "completed"
+    assert [event for event in events if event["type"] == "failover"] == []
+
+
 async def test_a_provider_that_dies_in_mid_stream_makes_way_for_the_next(
     workspace: Path, clock: LoopClock
 ) -> None:
