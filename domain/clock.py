@@ -18,7 +18,7 @@ from typing import Self
 Clock = Callable[[], datetime]
 LONGEST_S = 10 * 365 * 86_400
 """Most seconds that anything can be asked to last: ten years."""
-LOOKS, LONGEST_LOOK_S = 20, 1.0
+LOOKS, LONGEST_LOOK_S = 50, 1.0
 
 
 def utc_now() -> datetime:
@@ -68,7 +68,7 @@ class AttendedTimeout:
     A loop with too much to do, or a process that was stopped, hears late of what was there in time: of 450
     requests at once 436 were given up for want of an answer. So a limit is a number of looks in vain, and
     between two of them no more counts than they were set apart. Where `idle_s` is given, too, it counts from
-    the last sign of life (`heard`). `looked` is called at every look.
+    the last sign of life (`heard`). `looked` is called at every look, with the seconds that count so far.
     """
 
     def __init__(
@@ -78,18 +78,21 @@ class AttendedTimeout:
         self._step_s = min(min(total_s, idle_s) / LOOKS, LONGEST_LOOK_S)
         self._waited_s = self._silent_s = 0.0
         self._limit = asyncio.timeout(None)
+        self._next: asyncio.TimerHandle | None = None
+        self._over = False
 
     async def __aenter__(self) -> Self:
         await self._limit.__aenter__()
-        self._outer = _WITHIN.set(self)
-        self._plan()
+        self._around = _WITHIN.get()
+        self._reset = _WITHIN.set(self)
+        self.go_on()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        self._next.cancel()
-        _WITHIN.reset(self._outer)
+        self.lift()
+        _WITHIN.reset(self._reset)
         await self._limit.__aexit__(kind, error, at)
 
     def expired(self) -> bool:
@@ -98,35 +101,42 @@ class AttendedTimeout:
 
     def lift(self) -> None:
         """Let the block go on without a limit."""
-        self._next.cancel()
+        if self._next is not None:
+            self._next.cancel()
+
+    def go_on(self) -> None:
+        """Count from here on, where it was lifted."""
+        self.lift()
+        left_s = min(self._total_s - self._waited_s, self._idle_s - self._silent_s)
+        step_s = min(self._step_s, left_s)
+        self._next = asyncio.get_running_loop().call_later(step_s, self._look, step_s)
 
     def silent(self) -> bool:
         """Say whether nothing has been heard for as long as it may be silent."""
         return self._silent_s >= self._idle_s
 
-    def _plan(self) -> None:
-        left_s = min(self._total_s - self._waited_s, self._idle_s - self._silent_s)
-        step_s = min(self._step_s, left_s)
-        self._next = asyncio.get_running_loop().call_later(step_s, self._look, step_s)
-
     def _look(self, step_s: float) -> None:
         self._waited_s += step_s
         self._silent_s += step_s
-        if self._waited_s >= self._total_s or self.silent():
+        self._over = self._waited_s >= self._total_s or self.silent()
+        if self._over:
             self._limit.reschedule(asyncio.get_running_loop().time())
         else:
-            self._plan()
+            self.go_on()
         self._looked(self._waited_s)
 
     def heard(self) -> None:
-        """Take note of a sign of life."""
-        self._silent_s = 0.0
+        """Take note of a sign of life, also for the limits around this one."""
+        if not self._over:  # who is given up may say something as it goes
+            self._silent_s = 0.0
+        if self._around is not None:
+            self._around.heard()
 
 
 _WITHIN: ContextVar[AttendedTimeout | None] = ContextVar("within", default=None)
 
 
 def heard() -> None:
-    """Take note of a sign of life from what the innermost limit around this call waits for."""
+    """Take note of a sign of life from what the limits around this call wait for."""
     if (limit := _WITHIN.get()) is not None:
         limit.heard()

@@ -5,6 +5,7 @@ A stream may be long, for it can bring one word in 300 bytes; an event of it is 
 
 from __future__ import annotations
 
+import socket
 from collections.abc import AsyncIterator, Mapping
 
 import httpx
@@ -16,8 +17,19 @@ from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, T
 MOST_STREAMED = 16_000_000  # bytes
 MOST_EVENTS = 60_000
 CONNECT_S = 15
-UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-"""Connections of one client: how many calls are made at once is decided before (`failover/admission.py`)."""
+UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=None)
+"""How many calls are made at once is decided before (`failover/admission.py`). What was idle for some time
+httpcore closes, one after the other, before the next call (1.0.9): with a loop that is late by as much even
+under one that has been given it. So the system looks whether the other side still is there.
+"""
+KEPT_ALIVE = [
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *(
+        (socket.IPPROTO_TCP, getattr(socket, name), value)
+        for name, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3))
+        if hasattr(socket, name)
+    ),
+]
 _ESCAPED = b"\\u00"  # \u005b is a bracket, too, in a text that is JSON
 
 
@@ -25,7 +37,7 @@ class Bounded(httpx.AsyncHTTPTransport):
     """Send over HTTP, and read no more of a reply than may be read."""
 
     def __init__(self, provider: str, proxy: str | None = None) -> None:
-        super().__init__(proxy=proxy, limits=UNLIMITED)
+        super().__init__(proxy=proxy, limits=UNLIMITED, socket_options=KEPT_ALIVE)
         self._provider = provider
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -52,16 +64,23 @@ class Bounded(httpx.AsyncHTTPTransport):
         return response
 
     async def _connected(self, request: httpx.Request) -> httpx.Response:
-        """Send a request once somebody has taken the connection; the reply may take as long as others say."""
+        """Send a request once somebody has taken the connection; the reply may take as long as others say.
+
+        Nobody is silent before it has left.
+        """
         limit = AttendedTimeout(CONNECT_S)
 
         async def trace(event: str, _: Mapping[str, object]) -> None:
-            if event.endswith("send_request_headers.started"):
+            heard()
+            if event.endswith("connect_tcp.started"):
+                limit.go_on()
+            elif event.endswith("send_request_headers.started"):
                 limit.lift()
 
         request.extensions = {**request.extensions, "trace": trace}
         try:
             async with limit:
+                limit.lift()
                 return await super().handle_async_request(request)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(f"no connection within {CONNECT_S} s", request=request) from error
