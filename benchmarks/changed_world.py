@@ -48,7 +48,7 @@ SHORT = (
     "another plan/prompts/blind/1:t2a",
     "an edit/tool gone/blind/2:t2a",
     "a step gate/tool renamed/keyed/2:t2a",
-    "a chain step/version/queryable/1:t4a",
+    "steps at once/version/blind/1:t6a",
     "an agentic step/host/keyed/3:t2a",
     "a loop/a day on/queryable/1:t4a",
     "a step gate/a day back/blind/3:t2a",
