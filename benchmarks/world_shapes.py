@@ -146,6 +146,12 @@ SHAPES: dict[str, Shape] = {
             _at_once(*_TWO, send("third")),
             _once("first", "second", "third"),
         ),
+        _planned(
+            "a step beside a gate",
+            _at_once(send("first"), send("second", PAY)),
+            _once("first", "second"),
+            tools=(SEND, PAY),
+        ),
         _planned("a fork", _steps(*_TWO), {"first": 1, "second": 2}, then="fork"),
         _planned("an edit", _steps(send(DRAFT), send("second")), _once("first", "second"), then="edit"),
     )
