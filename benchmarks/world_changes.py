@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.world_files import World
+from benchmarks.world_shapes import SPARE, Shape
 
 DAY_S = 86_400
 HOST_NAME = "elsewhere"
+_WITHOUT = ("failed", "escalated", "refused", "completed_with_skips", "cancelled")
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,10 @@ class Change:
     ends: tuple[str, ...] = ()
     restores: bool = False
 
+    def ends_of(self, shape: Shape) -> tuple[str, ...]:
+        """List how else than completed a run of a shape may end; what is graver now is no alternative."""
+        return _WITHOUT if SPARE in shape.tools and {"mode", "risk"} & self.after.keys() else self.ends
+
     @property
     def first(self) -> World:
         """The world that the run begins in."""
@@ -38,7 +44,6 @@ class Change:
         return replace(self.first, **self.after)
 
 
-_WITHOUT = ("failed", "escalated", "refused", "completed_with_skips", "cancelled")
 CHANGES: dict[str, Change] = {
     change.name: change
     for change in (

@@ -16,6 +16,7 @@ LEFT = (
     "SELECT run_id, key, args FROM effects WHERE status IN ('intent', 'in_doubt')"
     " AND capability LIKE 'desk.%' ORDER BY rowid"
 )
+AGAIN = "SELECT 1 FROM gates WHERE run_id = ? AND kind = 'escalation' AND status = 'approved'"
 OPEN = "SELECT * FROM gates WHERE run_id = ? AND status = 'open' ORDER BY rowid"
 
 
@@ -32,8 +33,6 @@ class WorldPerson:
             return ["run", self.stage.shape.script.request, "--no-input"]
         if open_ := [run for run in runs if run["ended_at"] is None]:
             return [*self._go_on(open_[0], world), "--no-input"]
-        if self.stage.shape.then == "fork" and len(runs) == 1:
-            return ["fork", str(runs[0]["thread_id"]), "--rerun", "s2", "--no-input"]
         if left := self.stage.rows(LEFT):
             run = left[0]["run_id"]
             effects = [
@@ -42,6 +41,8 @@ class WorldPerson:
                 if row["run_id"] == run
             ]
             return ["respond", str(run), *self._truth({"effects": effects}), "--no-input"]
+        if self.stage.shape.then == "fork" and len(runs) == 1:
+            return ["fork", str(runs[0]["thread_id"]), "--rerun", "s2", "--no-input"]
         return []
 
     def _go_on(self, run: Mapping[str, Any], world: World) -> list[str]:
@@ -52,6 +53,8 @@ class WorldPerson:
         shown, name = json.loads(str(gate["shown"])), str(gate["gate_id"])
         if shown.get("effects"):
             return ["respond", name, *self._truth(shown)]
+        if gate["kind"] == "escalation" and self.stage.rows(AGAIN, run["run_id"]):
+            return ["reject", name, "--reason", "it failed again"]
         if any(step.get("params", {}).get("name") == DRAFT for step in shown.get("steps") or ()):
             return ["edit", name, "--file", self._edited(name, world)]
         return ["approve", name]

@@ -85,15 +85,14 @@ def _steps(*calls: Call) -> list[dict[str, Any]]:
     return plan_steps(list(calls))
 
 
-def _beside(step: Mapping[str, Any]) -> dict[str, Any]:
-    return {**step, "depends_on": []}
+def _at_once(*calls: Call) -> list[dict[str, Any]]:
+    return [{**step, "depends_on": []} for step in _steps(*calls)]
 
 
 _TWO = (send("first"), send("second"))
 _MADE: Call = chain_of(list(_TWO))
 _CALLED: Call = ("all_in_a_row", {})
 _AGENTIC = {"id": "s1", "description": "Job S: send them", "tool_hints": [SEND], "depends_on": []}
-_BROKEN = {"id": "s2", "capability": BROKEN, "params": {"name": "second"}, "depends_on": []}
 
 SHAPES: dict[str, Shape] = {
     shape.name: shape
@@ -125,7 +124,7 @@ SHAPES: dict[str, Shape] = {
         ),
         _planned(
             "an alternative",
-            [_beside(_steps(send("first"))[0]), _BROKEN],
+            _at_once(send("first"), send("second", BROKEN)),
             _once("first", "second"),
             instead=send("second", SPARE),
             tools=(SEND, SPARE),
@@ -138,9 +137,20 @@ SHAPES: dict[str, Shape] = {
         ),
         _planned(
             "another plan",
-            [_beside(_steps(send("first"))[0]), _BROKEN],
+            _at_once(send("first"), send("second", BROKEN)),
             _once("first", "second"),
             other_plan=_plan("another plan", _steps(*_TWO)),
+        ),
+        _planned(
+            "steps at once",
+            _at_once(*_TWO, send("third")),
+            _once("first", "second", "third"),
+        ),
+        _planned(
+            "a step beside a gate",
+            _at_once(send("first"), send("second", PAY)),
+            _once("first", "second"),
+            tools=(SEND, PAY),
         ),
         _planned("a fork", _steps(*_TWO), {"first": 1, "second": 2}, then="fork"),
         _planned("an edit", _steps(send(DRAFT), send("second")), _once("first", "second"), then="edit"),

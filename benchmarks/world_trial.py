@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,9 +75,12 @@ def play(case: Case, folder: Path) -> dict[str, Any]:
     with receiving(shape.script) as receiver:
         stage = WorldStage(folder, receiver, shape, case.effect)
         stage.write(change.first)
-        stuck = _led(stage, change, case.points, played)
-        receiver.happened("quiet")
-        judge(stage, change, stuck, played.verdict)
+        try:
+            stuck = _led(stage, change, case.points, played)
+            receiver.happened("quiet")
+            judge(stage, change, stuck, played.verdict)
+        except Exception:  # noqa: BLE001 - one that cannot be played is a finding, and others go on
+            played.verdict.stuck.append(traceback.format_exc(limit=-3))
     return {
         "case": str(case),
         "killed": played.killed,

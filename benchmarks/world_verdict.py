@@ -27,7 +27,8 @@ BARS = ("doubled", "lost", "intents", "unnamed", "untrue", "stuck")
 class Verdict:
     """What is wrong with a run, by bars, each a list of sentences, and what came of it beside that.
 
-    `asked` counts the effects that cards asked about, `noticed` is what the program took to be other.
+    `asked` counts the effects that cards asked about, `noticed` is what the program took to be other,
+    `left` the keys of what was in doubt when its run ended.
     """
 
     doubled: list[str] = field(default_factory=list)
@@ -38,6 +39,7 @@ class Verdict:
     stuck: list[str] = field(default_factory=list)
     asked: int = 0
     noticed: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     @property
     def bad(self) -> bool:
@@ -57,11 +59,13 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
     }
     verdict.asked += len(asked)
     for row in stage.rows(DOUBTFUL):
-        if not cards and not row["ended_at"]:
+        if not cards and not row["ended_at"] or row["key"] in verdict.left:
             continue
         name = str(json.loads(str(row["args"])).get("name", ""))  # a store that went back has no arguments
         spelled = (str(row["key"])[:KEY_DIGITS], str(row["capability"]), name)
         missing = [word for word in spelled if word not in ended.said]
+        if row["ended_at"]:
+            verdict.left.append(str(row["key"]))
         if row["ended_at"] and row["status"] == "intent":
             verdict.intents.append(f"{spelled[1]} {name} is begun, and its run has ended")
         if row["ended_at"] and missing:
@@ -95,7 +99,8 @@ def judge(stage: WorldStage, change: Change, stuck: str, verdict: Verdict) -> No
             elif not change.ends:
                 verdict.untrue.append(text)
     elif not stuck:
-        others = [str(run["status"]) for run in runs if run["status"] not in ("completed", *change.ends)]
+        allowed = ("completed", *change.ends_of(stage.shape))
+        others = [str(run["status"]) for run in runs if run["status"] not in allowed]
         verdict.untrue += [f"the run is {status}" for status in others]
     for row in stage.rows(DOUBTFUL):
         name = json.loads(str(row["args"])).get("name")
