@@ -106,10 +106,7 @@ class ContextOverflow(ModelRejected):
 
 
 class ModelInterrupted(ModelError):
-    """A reply is only a part: it broke off after its first words were seen, or at a limit of the provider.
-
-    `partial` is what there was.
-    """
+    """A reply is only a part, `partial`: it broke off after its first words, or at a provider's limit."""
 
     worked = True
 
