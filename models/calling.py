@@ -147,6 +147,9 @@ class Models:
 
         @asynccontextmanager
         async def admit(at: ModelRoute) -> AsyncIterator[None]:
+            if at.embedded:  # no provider: it takes as many as there are
+                yield
+                return
             async with self._admission.turn(at, invocation):
                 if invocation.worked_s >= call.ends_at_s:
                     raise ModelOverdue(OVERDUE, "try again later")

@@ -96,9 +96,9 @@ class ProviderCalls:
         next_step = f"try again later{raising if self._router.provider(route) else ''}"
         return ModelUnavailable(f"provider {route.provider} {why}", next_step)
 
-    def most_at_once(self, route: ModelRoute) -> int | None:
-        """Say how many calls may be under way at a provider at once; None for any number."""
-        return None if route.embedded else self._settings(route).max_concurrent
+    def most_at_once(self, route: ModelRoute) -> int:
+        """Say how many calls may be under way at a provider at once."""
+        return self._settings(route).max_concurrent
 
     def longest_s(self, route: ModelRoute) -> float:
         """Say how many seconds a call may take in all."""

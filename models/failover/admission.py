@@ -21,10 +21,10 @@ LOOK_S = 0.5
 class Admission:
     """Let so many calls be under way at each provider at once, on one event loop; the first to come go first.
 
-    `most` says how many that are; None for any number.
+    `most` says how many that are.
     """
 
-    def __init__(self, most: Callable[[ModelRoute], int | None]) -> None:
+    def __init__(self, most: Callable[[ModelRoute], int]) -> None:
         self._most = most
         self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Semaphore]] = (
             WeakKeyDictionary()
@@ -33,12 +33,8 @@ class Admission:
     @asynccontextmanager
     async def turn(self, route: ModelRoute, invocation: Invocation) -> AsyncIterator[None]:
         """Wait for a turn at the provider of a route, and hold it. Raises ModelCancelled while waiting."""
-        most = self._most(route)
-        if most is None:
-            yield
-            return
         on_loop = self._slots.setdefault(asyncio.get_running_loop(), {})
-        slots = on_loop.setdefault(route.provider, asyncio.Semaphore(most))
+        slots = on_loop.setdefault(route.provider, asyncio.Semaphore(self._most(route)))
         if slots.locked():
             await _next_free(slots, invocation)
         else:

@@ -21,7 +21,6 @@ from planwright.state.invocation import Invocation
 from planwright.state.step_board import StepBoard
 
 A, B = ModelRoute(provider="a", model="m"), ModelRoute(provider="b", model="m")
-EMBEDDED = ModelRoute(provider="embedded", model="m", embedded=True)
 
 
 @dataclass
@@ -30,9 +29,7 @@ class Desk:
 
     folder: Path
     now: float = 100.0
-    admission: Admission = field(
-        default_factory=lambda: Admission(lambda route: None if route.embedded else 2)
-    )
+    admission: Admission = field(default_factory=lambda: Admission(lambda route: 2))
     begun: list[str] = field(default_factory=list)
     ends: dict[str, asyncio.Event] = field(default_factory=dict)
 
@@ -87,14 +84,13 @@ async def test_no_more_are_asked_at_once_than_may_and_the_first_to_come_go_first
     await asyncio.gather(*calls)
 
 
-async def test_providers_have_places_of_their_own_and_the_embedded_planner_any_number(desk: Desk) -> None:
+async def test_each_provider_has_places_of_its_own(desk: Desk) -> None:
     async with desk.full():
-        others = [desk.call("other", B), *(desk.call(name, EMBEDDED) for name in "xyz")]
+        other = desk.call("other", B)
         await settled()
-        assert desk.begun[2:] == ["other", "x", "y", "z"]
-        for name in ("other", *"xyz"):
-            desk.ends[name].set()
-        await asyncio.gather(*others)
+        assert desk.begun[2:] == ["other"]
+        desk.ends["other"].set()
+        await other
 
 
 async def test_what_a_run_waits_is_no_work_of_its(desk: Desk) -> None:
