@@ -59,7 +59,7 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
     }
     verdict.asked += len(asked)
     for row in stage.rows(DOUBTFUL):
-        if not cards and not row["ended_at"] or row["key"] in verdict.left:
+        if (not cards and not row["ended_at"]) or row["key"] in verdict.left:
             continue
         name = str(json.loads(str(row["args"])).get("name", ""))  # a store that went back has no arguments
         spelled = (str(row["key"])[:KEY_DIGITS], str(row["capability"]), name)
