@@ -1,4 +1,4 @@
-"""object chat model of LangChain, so that its replies are words and calls, and all else is kept for it.
+"""Any chat model of LangChain, so that its replies are words and calls, and all else is kept for it.
 
 Some put thoughts, signatures and calls into the content, others into extras of the message. A reply comes out
 of here as a text with calls; what its own client made of it is kept beside, and it alone gets that back.
@@ -30,11 +30,15 @@ _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Names that classes have for what is asked for beside the messages."""
 _OF_CLIENT = ("model_provider", "output_version", "model_name", "container")
 _THOUGHTS = ("thinking", "reasoning")
+_HELD = ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+"""Where a model of pydantic holds what it has (https://docs.pydantic.dev/latest/api/base_model/)."""
 _PLAIN_BLOCKS = frozenset(("text", "tool_use", "tool_call", "function_call", "input_json_delta"))
 
 
 def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatModel:
-    """Give back a copy of a model, of a class derived from its own, that replies in words and calls.
+    """Give back a model, of a class derived from its own, that replies in words and calls.
+
+    It has the fields of the one that was given: what is set there later holds here.
 
     `marks` says whether its provider is told how far a prompt stays the same, as Anthropic wants to be. Only
     what the class implements itself is derived: LangChain tells from that what a model can do.
@@ -43,9 +47,11 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     methods: dict[str, object] = {"_agenerate": _agenerate(own, marks)}
     if own._astream is not BaseChatModel._astream or own._stream is not BaseChatModel._stream:
         methods["_astream"] = _astream(own, marks)
-    copied = model.model_copy()
-    copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
-    return copied
+    derived = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
+    plain: BaseChatModel = derived.__new__(derived)
+    for held in _HELD:
+        object.__setattr__(plain, held, getattr(model, held))
+    return plain
 
 
 def _agenerate(own: type[BaseChatModel], marks: bool) -> object:
@@ -182,7 +188,8 @@ def _own(message: AIMessage) -> dict[str, object]:
     """Gather what the client made of a reply, and a text with calls does not say."""
     own: dict[str, object] = {}
     blocks = message.content if isinstance(message.content, list) else []
-    if any(not isinstance(block, dict) or block.get("type") not in _PLAIN_BLOCKS for block in blocks):
+    kinds = {block.get("type") if isinstance(block, dict) else None for block in blocks}
+    if kinds - _PLAIN_BLOCKS and all(isinstance(kind, str) for kind in kinds):  # clients refuse others
         own["content"] = message.content
     extras = {name: held for name, held in message.additional_kwargs.items() if held and _is_json(held)}
     if extras:
