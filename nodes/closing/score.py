@@ -46,7 +46,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
         _tell_end(invocation, plan, results, key)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
-        if changed and not invocation.cancelled_by:
+        in_doubt = any(r.code in UNKNOWN for r in results)  # a person is asked about it first
+        if changed and not in_doubt and not invocation.cancelled_by:
             again = asked_again(attempts, changed if state["gate_id"] else [])
             return {"verdict": None, "results": settled, "status": "running", **again}
         facts = await reader.of(state, settled, verdicts, invocation)
