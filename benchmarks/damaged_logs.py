@@ -44,7 +44,9 @@ def cut_frames(log: Path, dice: random.Random) -> str:
 def zero(log: Path, dice: random.Random) -> str:
     """Fill a stretch with zeros, as a disk does that lost a block."""
     data = bytearray(log.read_bytes())
-    place, size = dice.randrange(len(data)), dice.choice((16, 512, 4096))
+    place, size = len(data), dice.choice((16, 512, 4096))
+    while not any(data[place : place + size]):  # much of a page is unused
+        place = dice.randrange(len(data))
     data[place : place + size] = bytes(len(data[place : place + size]))
     log.write_bytes(data)
     return f"zeros at {place}"

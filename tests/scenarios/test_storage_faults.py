@@ -67,7 +67,8 @@ def beside(scene: Scene) -> Callable[..., tuple[Agent, Lock]]:
     return build
 
 
-JOBS = ["intent", "done", "step", "plan", "writes", "checkpoint"]
+BEFORE_PLANNING = ["writes", "checkpoint"]
+JOBS = ["intent", "done", "step", "plan", *BEFORE_PLANNING]
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -75,7 +76,9 @@ def test_the_run_stops_and_goes_on_with_every_effect_once(
     scene: Scene, beside: Callable[..., tuple[Agent, Lock]], job: str
 ) -> None:
     steps = [scene.step("s1", "work.transfer"), scene.step("s2", "work.transfer", "s1")]
-    agent, lock = beside(job, scene.plan(*steps), "the answer", "never asked")
+    # A reply that comes after a row was refused is not recorded: a planner is asked again.
+    plans = [scene.plan(*steps)] * (2 if job in BEFORE_PLANNING else 1)
+    agent, lock = beside(job, *plans, "the answer", "never asked")
     with pytest.raises(StoreFailed, match=r"is locked by another program; run run_\w+ is paused") as stopped:
         scene.ask(agent)
     assert f"nothing is done twice: planwright resume {scene.thread}" in stopped.value.next_step
