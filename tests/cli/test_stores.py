@@ -138,8 +138,8 @@ def test_the_doctor_tells_what_time_it_is_and_which_clock_is_not_believed(
     done = desk.run("doctor")
     assert done.code == 1
     assert "the clock is 7 days, 0:00:00 behind the time of the store" in done.stdout
-    desk.change("UPDATE store_time SET boot = 'another', ahead_s = ahead_s - 14 * 86400")
-    assert "this machine, or whoever used the store, was off for 6 days" in desk.run("doctor").stdout
+    desk.change("UPDATE store_time SET boot = 'another', ahead_s = ahead_s - 14.5 * 86400")
+    assert "this machine, or whoever used the store, was off for 7 days" in desk.run("doctor").stdout
 
 
 @pytest.mark.parametrize("name", ["allow.jsonl", "delegations.jsonl"])
