@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping
 from types import MappingProxyType
+from typing import cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
@@ -48,7 +49,7 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     if own._astream is not BaseChatModel._astream or own._stream is not BaseChatModel._stream:
         methods["_astream"] = _astream(own, marks)
     derived = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
-    plain: BaseChatModel = derived.__new__(derived)
+    plain = cast(BaseChatModel, object.__new__(derived))
     for held in _HELD:
         object.__setattr__(plain, held, getattr(model, held))
     return plain
