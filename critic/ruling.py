@@ -64,6 +64,8 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
     result = facts.result
     if result.status in ("skipped", "rejected"):
         return "ok"
+    if facts.earlier and result.status == "completed":
+        return "ok"  # the plan was made after what was said of it, and it is done for good
     if result.status == "failed":
         if result.code in FLAWS or (facts.checked.step.agentic and result.code in STOPPED):
             return _again(facts, means)

@@ -11,7 +11,7 @@ from planwright.critic.rubrics import Rubrics
 from planwright.domain.results import RunVerdict, StepResult
 from planwright.execution.recorded_result import full_output
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, plan_of
 from planwright.state.invocation import Invocation
 
 
@@ -41,5 +41,6 @@ class FactReader:
             for entry in done
         }
         work = await self._stores.work.of_run(invocation.run_id)
-        records = RunRecords(settled, outputs, rubrics, work, verdicts)
+        plan_id = plan_of(state).plan_id
+        records = RunRecords(settled, outputs, rubrics, work, verdicts, plan_id)
         return facts_of(checked, records, self._limit_s)

@@ -137,7 +137,7 @@ def _add_plan_zone(
     sequence.add_node("task_extraction", ends_run(shortening.once(extracts)), routes.after_task)
     classifies = classification(parts.registry, parts.models)
     sequence.add_node("classification", classifies, routes.after_classification)
-    asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.call_context)
+    asks = planner(parts.models, parts.registry, stores, settings, parts.call_context)
     add_node(graph, "planner", asks_where_acted(ends_run(shortening.once(asks))))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)

@@ -11,6 +11,7 @@ from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError,
 from planwright.domain.results import RunStatus, StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
+from planwright.execution.step_accounts import clip
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
@@ -21,7 +22,6 @@ from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ended_by
 
-CLIP_TEXT, CLIP_LIST = 1500, 20
 BRIEFLY = (200, 5)
 DONE = ("completed", "completed_with_skips")
 
@@ -132,14 +132,3 @@ def feeds(entry: VerifiedStep, other: VerifiedStep) -> bool:
         return False
     named = entry.step.id in other.step.references or entry.step.key in other.step.inputs
     return named or other.step.agentic
-
-
-def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:
-    """Shorten long texts and lists, so that a result stays valid JSON of a bounded size."""
-    if isinstance(value, str):
-        return value if len(value) <= text else value[:text].rsplit(" ", 1)[0] + " […]"
-    if isinstance(value, list):
-        return [clip(item, text, items) for item in value[:items]]
-    if isinstance(value, dict):
-        return {key: clip(item, text, items) for key, item in value.items()}
-    return value

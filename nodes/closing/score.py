@@ -138,7 +138,8 @@ def _after(
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
-        return {**update, "approved": False, "executed": plan_of(state), "escalates": False}
+        plan = plan_of(state)
+        return {**update, "approved": False, "executed": plan, "draft": plan, "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = (
         any(fact.acted for fact in facts) and not attempts.fixed
