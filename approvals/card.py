@@ -83,7 +83,7 @@ def _step(
         "own_gate": entry.gated,
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
-        **({"done_before": entry.done_before} if entry.done_before else {}),
+        **({"done_before": entry.done_before, "reason": entry.reason} if entry.done_before else {}),
         **marked({**entry.step.params, **(values or {})}),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **_hint(entry.step),

@@ -158,7 +158,8 @@ def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[Renderabl
     if "model_hint" in step:
         rows.append(argument("model hint", hint_text(step["model_hint"]), 0, "dim"))
     rows += [_argument(f"{name} is", value, cut) for name, value in _resolved(step)]
-    rows += [argument("look", mark, 0, "yellow") for mark in step.get("marks", ())]
+    marks = [*step.get("marks", ()), *([step["reason"]] if step.get("done_before") else [])]
+    rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
     if criterion := step.get("criterion"):
         rows.append(argument("criterion", f"{criterion} ({step['judged']})", 0, "dim"))

@@ -85,7 +85,7 @@ def verify(
             invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
             return _again(outcome, findings, plan_of(state), state)
         checked = pinned(checked, registry, policy)
-        checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy.hash)
+        checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores, registry)
         progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])

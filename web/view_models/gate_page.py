@@ -210,7 +210,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
     """Lay out what cards of steps and of calls have in common."""
     marks = [str(mark) for mark in _list(part, "marks")]
     if part.get("done_before"):
-        marks.append("this run has made the same call before")
+        marks.append("this run has done the same or the like before")
     if part.get("tainted"):
         marks.append("its values come from text that somebody else wrote")
     risk = str(part.get("risk", "None"))
