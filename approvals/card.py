@@ -58,6 +58,7 @@ def plan_card(
         "revision": plan.revision,
         "risk": highest_risk(*(entry.risk for entry in checked)),
         "steps": [_step(entry, ids, with_gates, progress.values.get(entry.step.id)) for entry in checked],
+        **({"cannot": plan.cannot} if plan.cannot else {}),
         "changes": list(changes),
         "estimate": dict(estimate),
         "done": done,

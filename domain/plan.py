@@ -180,6 +180,8 @@ class Plan(BaseModel):
     """What the plan is for, in words, by the planner."""
     intent: str = ""
     """What the planner took the request to mean; no part of the hash."""
+    cannot: str = ""
+    """What of the request it leaves undone, and why, by the planner; "" for nothing; no part of the hash."""
     steps: tuple[PlanStep, ...] = ()
     """Steps in the order in which they were written; dependencies decide when they run."""
     on_failed_dependency: Cascade = Field(
@@ -200,11 +202,11 @@ class Plan(BaseModel):
 
     @cached_property
     def plan_hash(self) -> str:
-        """Hash the plan without its name and revision, as 64 hex digits.
+        """Hash what the plan does, without its name, its revision and its remarks, as 64 hex digits.
 
         What came later counts only where a step has it: plans on record keep their hash.
         """
-        content = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
+        content = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent", "cannot"})
         for step, fields in zip(self.steps, content["steps"], strict=True):
             if step.routed_by is None:
                 del fields["model_hint"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planwright.checkpoints.effects.undos import PastEffect
+from planwright.checkpoints.effects.work_records import RunWork
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import resolve
@@ -49,8 +50,10 @@ async def step_accounts(
         for uid, result in results.items()
         if result.status == "completed"
     }
-    past = {effect.key: effect for effect in await stores.undos.effects_of(run_id)}
-    work = await stores.work.of_run(run_id)
+    past, work = dict[str, PastEffect](), RunWork()
+    if any(entry.effect != "pure" for entry in ended):
+        past = {effect.key: effect for effect in await stores.undos.effects_of(run_id)}
+        work = await stores.work.of_run(run_id)
     accounts = []
     for entry in ended:
         effects = [past[row.key] for row in work.under(entry.uid) if row.key in past]
@@ -112,7 +115,8 @@ def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> Jso
     if isinstance(value, str):
         return value if len(value) <= text else value[:text].rsplit(" ", 1)[0] + " […]"
     if isinstance(value, list):
-        return [clip(item, text, items) for item in value[:items]]
+        more: list[JsonValue] = [f"[… {len(value) - items} more]"] if len(value) > items else []
+        return [*(clip(item, text, items) for item in value[:items]), *more]
     if isinstance(value, dict):
         return {key: clip(item, text, items) for key, item in value.items()}
     return value

@@ -84,6 +84,49 @@ def continued(plan: Plan, done: Mapping[str, VerifiedStep], made: Mapping[str, M
     return ContinuedPlan(whole, tuple(entry.uid for entry in left.values()), tuple(notes))
 
 
+def lost_steps(
+    recorded: Iterable[VerifiedStep], results: Mapping[str, StepResult], newest: Iterable[VerifiedStep]
+) -> list[VerifiedStep]:
+    """List the steps of earlier plans that brought nothing, and that the newest plan has no more."""
+    left = {(entry.step.id, entry.step.capability) for entry in newest}
+    ended = {entry.step.id: entry for entry in recorded if entry.uid in results}
+    return [
+        entry
+        for entry in ended.values()
+        if (entry.step.id, entry.step.capability) not in left and not _completed(entry, results)
+    ]
+
+
+def not_made_up_for(
+    missing: Iterable[VerifiedStep],
+    newest: Iterable[VerifiedStep],
+    results: Mapping[str, StepResult],
+    done: Collection[str],
+) -> list[VerifiedStep]:
+    """List the missing effects that no new effect of the newest plan stands for.
+
+    Each new effect stands for one that is missing: of its own capability, else of its mode, as a mail for a
+    post. What was `done` before, by uid, is not new.
+    """
+    effects = [entry for entry in newest if entry.effect != "pure" and entry.uid not in done]
+    stands = [entry for entry in effects if _completed(entry, results)]
+    open_ = [entry for entry in missing if entry.effect != "pure"]
+    for alike in (_same_capability, _same_mode):
+        for entry in list(open_):
+            if other := next((new for new in stands if alike(new, entry)), None):
+                stands.remove(other)
+                open_.remove(entry)
+    return open_
+
+
+def _same_capability(one: VerifiedStep, other: VerifiedStep) -> bool:
+    return one.step.capability == other.step.capability
+
+
+def _same_mode(one: VerifiedStep, other: VerifiedStep) -> bool:
+    return one.mode == other.mode
+
+
 def is_done(step: PlanStep, done: Mapping[str, VerifiedStep]) -> bool:
     """Say whether a step of a plan is one that is done, and not another under its id."""
     return step.id in done and same_work(done[step.id].step, step)

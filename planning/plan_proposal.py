@@ -31,11 +31,13 @@ def proposal_of(text: str) -> PlanProposal:
     """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
     value, repaired = read_value(text)
     fields = value if isinstance(value, dict) else {}
-    if fields.get("cannot"):
+    if fields.get("cannot") and not fields.get("steps"):
         instead = fields.get("instead")
         requests = tuple(map(str, instead[:3])) if isinstance(instead, list) else ()
-        return PlanProposal(cannot=str(fields["cannot"]), instead=requests, repaired=repaired)
-    if fields.get("clarify"):
+        return PlanProposal(cannot=in_words(fields["cannot"]), instead=requests, repaired=repaired)
+    if fields.get("cannot"):
+        value = {**fields, "cannot": in_words(fields["cannot"])}
+    elif fields.get("clarify"):
         value = _asking(fields["clarify"])
     try:
         plan, read_as = read_plan(value)
@@ -45,6 +47,11 @@ def proposal_of(text: str) -> PlanProposal:
             f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
         ) from error
     return PlanProposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
+
+
+def in_words(value: object) -> str:
+    """Spell what a model says that it cannot do: a sentence, or several."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _asking(clarify: object) -> dict[str, object]:

@@ -54,6 +54,8 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     out where it has no price and not all is wanted, and where none is called.
     """
     rows: list[RenderableType] = [label("plan", f"{card['goal']}"), _Steps(tree(card["steps"]), whole)]
+    if left := card.get("cannot"):
+        rows.append(label("not done", f"{left}", "yellow"))
     needed = card.get("estimate")
     used = f"; {model_use_text(needed)}" if needed and models and (whole or needed["cost"]) else ""
     rows.append(label("estimate", work_text(card["steps"]) + used))

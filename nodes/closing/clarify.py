@@ -6,10 +6,9 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
+from planwright.execution.run_told import DONE, tell_run
 from planwright.models.offline.answering import answer_from_results
-from planwright.nodes.closing.respond import DONE, described_results, run_outcome
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
-from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
 SAY_IT_ALL = "(The embedded planner does not put two messages together: answer with the whole request.)"
@@ -20,11 +19,10 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
 
     async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan = plan_of(state)
-        results = await described_results(state, stores)
-        status, _ = await run_outcome(state, stores, results, invocation_of(config).run_id)
+        told = await tell_run(state, stores)
         questions = phrase(plan.steps[-1].params.get("questions"))
-        lines = [answer_from_results(results), questions, SAY_IT_ALL if state["route"].embedded else ""]
-        new_status = "needs_input" if status in DONE else status
+        lines = [answer_from_results(told.results), questions, SAY_IT_ALL if state["route"].embedded else ""]
+        new_status = "needs_input" if told.status in DONE else told.status
         return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 
     return clarify

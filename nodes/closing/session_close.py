@@ -10,8 +10,8 @@ from planwright.checkpoints.effects.begun_calls import begun_uids
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import how_to_decide
 from planwright.domain.results import TERMINAL, answer_id
+from planwright.execution.run_told import DONE
 from planwright.models.providers.common_form import REASONING
-from planwright.nodes.closing.respond import DONE
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node

@@ -9,7 +9,15 @@ import pytest
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import Finding, RunVerdict, StepResult, StepScore
 from planwright.domain.verified_step import VerifiedStep
-from planwright.planning.done_steps import ContinuedPlan, Made, about_others, continued, done_steps
+from planwright.planning.done_steps import (
+    ContinuedPlan,
+    Made,
+    about_others,
+    continued,
+    done_steps,
+    lost_steps,
+    not_made_up_for,
+)
 from planwright.planning.step_identity import same_work
 
 
@@ -105,6 +113,25 @@ def test_the_same_effect_under_another_id_counts_as_done_under_that_one(params: 
     assert [planned.id for planned in whole.plan.steps] == ["r", "again"]
     both = after(step("again", params=params), step("n", depends_on=["o"]), done=[READ, OTHER], made=made)
     assert [planned.id for planned in both.plan.steps] == ["r", "o", "again", "n"]
+
+
+def test_what_an_earlier_plan_did_not_bring_about_and_the_newest_does_not_have_is_lost() -> None:
+    results = ended(READ) | ended(WRITE, OTHER, status="failed")
+    assert lost_steps([READ, WRITE, OTHER], results, [OTHER]) == [WRITE]
+
+
+@pytest.mark.parametrize(
+    ("capability", "mode", "left"),
+    [("notes.write", "local_write", []), ("notes.add", "local_write", []), ("notes.post", "network", ["o"])],
+)
+def test_a_new_effect_of_its_kind_makes_up_for_one_that_is_missing(
+    capability: str, mode: str, left: list[str]
+) -> None:
+    new = entry(step("n", capability)).model_copy(update={"mode": mode})
+    missing = [OTHER, READ]
+    assert [e.step.id for e in not_made_up_for(missing, [new], ended(new), [])] == left
+    assert not_made_up_for(missing, [new], ended(new), [new.uid]) == [OTHER], "it was done before"
+    assert not_made_up_for(missing, [new], ended(new, status="failed"), []) == [OTHER]
 
 
 def test_of_what_is_found_only_a_taken_id_is_told_of_a_done_step() -> None:

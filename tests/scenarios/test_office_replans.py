@@ -155,7 +155,7 @@ def test_no_rule_stands_for_the_person_who_is_asked_about_one_more(office: Open)
 def test_a_post_that_the_critic_does_not_accept_is_not_posted_again_under_its_id(office: Open) -> None:
     judged = post(success_criteria={"cel": "output.status == 418"})
     at = office(plan(search(), judged), plan(post(text="Once more, with feeling")), "done", faults=0)
-    at.begin()
+    assert at.begin()["status"] == "completed_with_skips"
     assert at.posts == ["The ticket is there"]
     rulings = [e["data"]["verdict"] for e in at.scene.journal() if e["type"] == "verdict"]
     assert rulings == ["replan", "accept"]
@@ -198,6 +198,59 @@ def test_a_repair_of_one_field_shows_the_plan_that_it_repairs(office: Open) -> N
     assert json.loads(draft.text) == json.loads(wrong)
     assert "returns no 'from' (it returns: id, sender, subject, date, text)" in told.text
     assert (at.scene.workspace / "notes" / "acme.md").read_text("utf-8").startswith("From ")
+
+
+def test_the_answer_is_written_from_the_whole_run(office: Open) -> None:
+    left_out = plan(note("The ticket is {{steps.s3.output.id}}"))
+    at = office(plan(search(), ticket(), post()), left_out, "the answer")
+    at.begin()
+    assert at.approve()["status"] == "completed_with_skips"
+    (asked,) = at.asked("respond")
+    told = {entry["capability"]: entry for entry in section(asked[-1].text, "results")}
+    assert (told["tickets.create"]["params"]["title"], told["tickets.create"]["output"]["id"]) == (TITLE, 7)
+    assert told["files.write"]["params"]["path"] == "notes/acme.md"
+    assert told["channel.post"]["params"]["text"] == "The ticket is there"
+    assert told["channel.post"]["status"] == "failed"
+    assert "answered 503" in told["channel.post"]["error"]
+
+
+def test_a_post_that_is_made_up_for_is_missing_no_more(office: Open) -> None:
+    at = office(plan(search(), ticket(), post()), plan(post("s5", "It is there now")), "done", faults=3)
+    at.begin()
+    assert at.approve()["status"] == "completed"
+    assert (at.tickets, at.posts) == ([TITLE], ["It is there now"])
+
+
+def test_the_answer_knows_what_a_person_said_at_a_gate(office: Open) -> None:
+    at = office(plan(ticket()), plan(ticket(title="Review it")), "done")
+    at.scene.ask(at.agent, "Make a ticket")
+    at.scene.decide(at.agent, "reject", "call it a review")
+    at.approve()
+    (asked,) = at.asked("respond")
+    said = json.loads(asked[-1].text.split("<said>\n")[1].split("\n</said>")[0])
+    assert [(word["answer"], word["words"]) for word in said] == [("rejected", "call it a review")]
+
+
+def test_what_a_plan_leaves_undone_is_shown_and_told(office: Open) -> None:
+    part = json.loads(plan(ticket())) | {"cannot": "book a flight: nothing here books flights"}
+    at = office(json.dumps(part), "done")
+    at.scene.ask(at.agent, "Make a ticket and book a flight")
+    assert at.shown["cannot"] == "book a flight: nothing here books flights"
+    assert at.approve()["status"] == "completed_with_skips"
+    assert "nothing here books flights" in at.asked("respond")[0][-1].text
+
+
+def test_the_words_of_a_last_step_left_to_a_model_are_the_answer(office: Open) -> None:
+    summary = {
+        "id": "s2",
+        "description": "Say what Acme wants",
+        "tool_hints": ["mail.search"],
+        "inputs": ["s1"],
+    }
+    at = office(plan(search(), summary), "Acme wants to be paid.", "a second answer")
+    out = at.scene.ask(at.agent, "What does Acme want?")
+    assert (out["status"], out["answer"]) == ("completed", "Acme wants to be paid.")
+    assert at.asked("respond") == []
 
 
 def section(text: str, name: str) -> Any:

@@ -170,8 +170,8 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
         facts.append(("models", model_use_text(estimate)))
     if revision := card.get("revision"):
         facts.append(("revision", str(revision)))
-    if reason := card.get("reason"):
-        facts.append(("why", str(reason)))
+    words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
+    facts += [(name, str(text)) for name, text in words_of if text]
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()
     facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
