@@ -89,7 +89,7 @@ class PlanStep(BaseModel):
     id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
     """Name of the step within its plan, as others depend on it."""
     capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
-    """Name of the capability that is called; None for a step that a model does with `tool_hints`."""
+    """Name of the capability that is called; None for a step that a model does."""
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
     )
@@ -101,7 +101,7 @@ class PlanStep(BaseModel):
     inputs: tuple[str, ...] = ()
     """Context keys of earlier steps whose output it uses."""
     tool_hints: tuple[str, ...] = Field((), validation_alias=AliasChoices("tool_hints", "toolHints"))
-    """Names of the capabilities that a model may use where the step has no capability of its own."""
+    """Names of the capabilities that a model may use where the step has none of its own; it may need none."""
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     """Name under which its output is published to `inputs` of later steps; "" for its id."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
@@ -138,8 +138,8 @@ class PlanStep(BaseModel):
 
     @property
     def agentic(self) -> bool:
-        """Whether a model with `tool_hints` does the step, instead of one fixed call."""
-        return not self.capability and bool(self.tool_hints)
+        """Whether a model does the step, with the tools of its hints or with none, and not one fixed call."""
+        return not self.capability
 
     @property
     def routed_by(self) -> ModelHint | None:
@@ -181,7 +181,7 @@ class Plan(BaseModel):
     intent: str = ""
     """What the planner took the request to mean; no part of the hash."""
     cannot: str = ""
-    """What of the request it leaves undone, and why, by the planner; "" for nothing; no part of the hash."""
+    """What of the request it leaves undone, and why, by the planner; "" for nothing."""
     steps: tuple[PlanStep, ...] = ()
     """Steps in the order in which they were written; dependencies decide when they run."""
     on_failed_dependency: Cascade = Field(
@@ -202,11 +202,11 @@ class Plan(BaseModel):
 
     @cached_property
     def plan_hash(self) -> str:
-        """Hash what the plan does, without its name, its revision and its remarks, as 64 hex digits.
+        """Hash the plan without its name and revision, as 64 hex digits.
 
         What came later counts only where a step has it: plans on record keep their hash.
         """
-        content = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent", "cannot"})
+        content = self.model_dump(mode="json", exclude={"plan_id", "revision", "intent"})
         for step, fields in zip(self.steps, content["steps"], strict=True):
             if step.routed_by is None:
                 del fields["model_hint"]
@@ -216,6 +216,8 @@ class Plan(BaseModel):
                 del fields["requires"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
+        if not self.cannot:
+            del content["cannot"]
         return sha256(content)
 
     @cached_property

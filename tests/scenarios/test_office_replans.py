@@ -253,6 +253,23 @@ def test_the_words_of_a_last_step_left_to_a_model_are_the_answer(office: Open) -
     assert at.asked("respond") == []
 
 
+def test_a_step_without_capability_and_tools_judges_and_writes(office: Open) -> None:
+    judge = {"id": "s2", "description": "Which of the mails is the most urgent?", "inputs": ["s1"]}
+    at = office(plan(search(), judge, note("{{steps.s2.output.text}}")), "The one from Acme.", "done")
+    out = at.begin()
+    assert (out["status"], out["answer"]) == ("completed", "done")
+    assert (at.scene.workspace / "notes" / "acme.md").read_text("utf-8") == "The one from Acme."
+    (asked,) = at.asked("agent")
+    assert "4,310.50" in asked[1].text
+
+
+def test_params_without_a_capability_are_sent_back(office: Open) -> None:
+    nameless = {"id": "s1", "params": {"query": "Acme"}}
+    at = office(plan(nameless), plan(search()), "done")
+    at.scene.ask(at.agent, "Find Acme")
+    assert "it has params, and names no capability that takes them" in at.asked("planner")[1][-1].text
+
+
 def section(text: str, name: str) -> Any:
     """Read a section of a prompt that stands in a fence."""
     fenced = text.split(f"<{name}>\n")[1].split(f"\n</{name}>")[0]
