@@ -19,6 +19,7 @@ def opening(context: Mapping[str, object], of_task: Sequence[Capability]) -> str
     own = [capability for capability in of_task if not capability.server]
     foreign = [capability for capability in of_task if capability.server]
     sections = [
+        section("about", context["about"]),
         section("gates", context["gates"]),
         section("decisions", context["decisions"]),
         section("models", context["models"]),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.schema_paths import JsonSchema, SchemaPlace, alternatives, root_place
-from planwright.domain.plan import DELEGATE, WHOLE
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.prompts.fence import fenced, neutral
 
 MOST_LINES = 150  # more do not fit a prompt that is to be short: then the shortlist is listed
@@ -24,7 +24,7 @@ _SHORT = {"string": "str", "integer": "int", "number": "number", "boolean": "boo
 
 def catalogue_lines(capabilities: Iterable[Capability]) -> list[str]:
     """Describe each capability in one line, those to read first at the top."""
-    offered = (capability for capability in capabilities if capability.name != WHOLE)
+    offered = (capability for capability in capabilities if capability.name not in (WHOLE, *CLOSING))
     return [_line(capability) for capability in sorted(offered, key=lambda c: (c.guide.priority, c.name))]
 
 
@@ -177,4 +177,6 @@ def _says_more(capability: Capability) -> bool:
     properties = capability.args_schema.get("properties", {})
     ruled = any(not isinstance(of, dict) or of.keys() - plain for of in properties.values())
     guide = capability.guide
-    return capability.name != DELEGATE and (ruled or bool(guide.instructions or guide.examples))
+    return capability.name not in (DELEGATE, *CLOSING) and (
+        ruled or bool(guide.instructions or guide.examples)
+    )

@@ -7,18 +7,19 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
+from planwright.execution.about_run import About
 from planwright.execution.run_told import RunTold, tell_run, without_defaults
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.answering import answer_from_results
-from planwright.prompts import render, section
+from planwright.prompts import instructed, section
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ended_by
 
 
-def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
+def respond(models: Models, stores: Stores, about: About) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
     Where there are none, a run without a whole answer has failed.
@@ -35,8 +36,9 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
 
         async def words() -> str:
             async def ask(results: list[dict[str, JsonValue]]) -> str:
-                message = _message(state["request"], told, results)
-                prompt = Prompt("respond", render("respond"), message, aloud=True, timeout_s=None)
+                message = section("about", await about(invocation)) + _message(state, told, results)
+                system = instructed("respond", invocation.profile.instructions)
+                prompt = Prompt("respond", system, message, aloud=True, timeout_s=None)
                 return await models.complete(state["route"], prompt, invocation, "respond")
 
             try:
@@ -66,10 +68,11 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
     return respond
 
 
-def _message(request: str, told: RunTold, results: list[dict[str, JsonValue]]) -> str:
+def _message(state: AgentState, told: RunTold, results: list[dict[str, JsonValue]]) -> str:
     """Spell what there is to answer from; what is empty is left out."""
     sections = [
-        section("request", request),
+        section("request", state["request"]),
+        section("task", task if (task := state["task"].task) != state["request"] else ""),
         section("cannot", told.cannot),
         section("said", told.said),
         section("results", [without_defaults(result) for result in results], foreign=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -36,7 +36,7 @@ from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
 from planwright.models.model_calls import ChatPrompt
 from planwright.planning.taint import Taint
-from planwright.prompts import instructed
+from planwright.prompts import instructed, section
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
@@ -63,7 +63,7 @@ def llm_invoker(
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        prompt = _prompt(state, steering, profile.instructions)
+        prompt = _prompt(state, steering, profile.instructions, await reader.about(invocation))
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -96,10 +96,12 @@ def llm_invoker(
     return llm_invoker
 
 
-def _prompt(state: LoopState, steering: Sequence[AnyMessage], instructions: str) -> list[AnyMessage]:
-    """Show the model its instructions, and of the conversation what is not left out."""
+def _prompt(
+    state: LoopState, steering: Sequence[AnyMessage], instructions: str, about: Mapping[str, object]
+) -> list[AnyMessage]:
+    """Show the model its instructions, where it works, and of the conversation what is not left out."""
     seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-    return [SystemMessage(instructed("agent", instructions)), *seen]
+    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', about)}"), *seen]
 
 
 async def _ask(

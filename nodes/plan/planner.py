@@ -26,16 +26,18 @@ from planwright.domain.errors import (
 )
 from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
+from planwright.execution.about_run import about_runs
 from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
+from planwright.models.roles import role_route
 from planwright.nodes.plan.task_extraction import history
 from planwright.planning.catalogue import MOST_LINES, catalogue, describe_capability, detailed
 from planwright.planning.done_steps import continued
 from planwright.planning.plan_proposal import PlanProposal, proposal_of
-from planwright.planning.reply_schema import PLAN_FORM
+from planwright.planning.reply_schema import plan_form
 from planwright.prompts import instructed, prompts_hash
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
@@ -53,6 +55,7 @@ def planner(
     models: Models, registry: Registry, stores: Stores, settings: Settings, call_context: CallContext
 ) -> Node[AgentState, AgentUpdate]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
+    about = about_runs(registry, call_context)
 
     async def planner(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, attempts = invocation_of(config), state.get("attempts", Attempts())
@@ -67,6 +70,7 @@ def planner(
         context |= {
             **so_far.told(state),
             "databases": await _databases(shortlisted, call_context),
+            "about": await about(invocation),
             "models": on_offer(settings.providers, state["route"]),
         }
         prompt = _prompt(context, allowed, shortlisted, state, profile, settings)
@@ -111,7 +115,10 @@ def _prompt(
         role="planner",
         system=instructed("planner", profile.instructions, max_steps=most, catalogue=lines),
         user=opening(context, detailed(shortlisted, allowed.matches(state["task"].task))),
-        schema=PLAN_FORM,
+        schema=plan_form(
+            judged=role_route(settings, "critic", state["route"]) is not None,
+            decides=bool(context["decisions"]),
+        ),
         schema_in_words=True,
         capabilities=_described(shortlisted),
     )
