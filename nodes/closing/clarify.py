@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.execution.run_told import DONE, tell_run
+from planwright.models.conversation.final_text import phrase
 from planwright.models.offline.answering import answer_from_results
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
 from planwright.state.node import Node
@@ -26,9 +26,3 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
         return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 
     return clarify
-
-
-def phrase(questions: JsonValue) -> str:
-    """Put one to four questions on lines of their own."""
-    lines = [str(question) for question in questions] if isinstance(questions, list) else []
-    return "\n".join(lines) or "What do you mean?"

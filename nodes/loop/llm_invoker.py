@@ -26,6 +26,7 @@ from planwright.execution.tool_offer import added_tools, answer_searches, search
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
+    asked,
     closing_words,
     part,
     without_call,
@@ -43,6 +44,7 @@ from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUp
 from planwright.state.node import Node, ended_by
 
 PROGRESS_EVERY = 10
+ASK_ALONE = "not asked: put your questions alone, when the other calls have returned"
 
 
 def llm_invoker(
@@ -79,6 +81,10 @@ def llm_invoker(
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
         read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        if question := _question(loop, read, clean):
+            words = AIMessage(question.text, id=clean.id)
+            return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
+        read = _asking_alone(loop, read)
         read, added = answer_searches(read, clean, allowed, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = await record_calls(calls, loop.goal, key, stores.plans, invocation)
@@ -94,6 +100,20 @@ def llm_invoker(
         }
 
     return llm_invoker
+
+
+def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> LoopOutcome | None:
+    """End the main loop with the questions that a reply puts, where it does nothing else."""
+    if loop.lane != "main" or len(calls) != 1 or not calls[0].asks:
+        return None
+    return asked(reply.text, calls[0].step.step.params.get("questions"))
+
+
+def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
+    """Leave out of a reply of the main loop the questions that it puts beside other calls."""
+    if loop.lane != "main":
+        return calls
+    return [call.model_copy(update={"error": ASK_ALONE}) if call.asks else call for call in calls]
 
 
 def _prompt(
