@@ -20,18 +20,18 @@ def surroundings(allowed: Container[str], call: CallContext) -> dict[str, JsonVa
     What changes by the minute is left out, so that a provider can go on from a prompt it knows.
     """
     settings, now = call.settings, call.now().astimezone()
-    about: dict[str, JsonValue] = {
+    facts: dict[str, JsonValue] = {
         "today": now.date().isoformat(),
         "weekday": _WEEKDAYS[now.weekday()],
         "time_zone": _zone(now),
         "workspace": settings.workspace.resolve().name,
     }
     if settings.mail.sender:
-        about["user"] = settings.mail.sender
+        facts["user"] = settings.mail.sender
     elif call.tenant != "default":
-        about["user"] = call.tenant
-    about["sources"] = dict(_sources(allowed, call))
-    return about
+        facts["user"] = call.tenant
+    facts["sources"] = dict(_sources(allowed, call))
+    return facts
 
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -46,20 +46,20 @@ def _sources(allowed: Container[str], call: CallContext) -> Mapping[str, JsonVal
     """Say of each source of data that may be used whether it is there, and whether it holds anything."""
     settings, sources = call.settings, call.settings.sources
     root = settings.workspace
-    found: dict[str, JsonValue] = {}
+    states: dict[str, JsonValue] = {}
     if "mail.search" in allowed:
-        found["mail"] = _mail(root / sources.mail)
+        states["mail"] = _mail(root / sources.mail)
     if "mail.send" in allowed and not settings.mail.host:
-        found["mail.send"] = "not set up: there is no mail server"
+        states["mail.send"] = "not set up: there is no mail server"
     if "calendar.list" in allowed:
-        found["calendar"] = _filled(root / sources.calendar)
+        states["calendar"] = _filled(root / sources.calendar)
     if "tickets.list" in allowed:
-        found["tickets"] = THERE if (root / sources.tickets).exists() else EMPTY
+        states["tickets"] = THERE if (root / sources.tickets).exists() else EMPTY
     if "files.list" in allowed:
-        found["files"] = _filled(root)
+        states["files"] = _filled(root)
     if "channel.post" in allowed:
-        found["channels"] = [*settings.channels] or "not set up: there is none"
-    return found
+        states["channels"] = [*settings.channels] or "not set up: there is none"
+    return states
 
 
 def _mail(place: Path) -> str:

@@ -39,11 +39,11 @@ class FactReader:
         outputs = {entry.uid: await full_output(self._stores, settled[entry.uid]) for entry in done}
         known = {score.uid: score.rubric for verdict in verdicts.values() for score in verdict.step_scores}
         open_ = [entry for entry in done if _in_words(entry) and not known.get(entry.uid)]
-        asked = {
+        answers = {
             account.entry.uid: await self._rubrics.ask(_judged(account, plan_of(state)), route, invocation)
             for account in await step_accounts(open_, settled, self._stores, invocation.run_id)
         }
-        rubrics = {entry.uid: known.get(entry.uid) or asked.get(entry.uid) for entry in done}
+        rubrics = {entry.uid: known.get(entry.uid) or answers.get(entry.uid) for entry in done}
         work = await self._stores.work.of_run(invocation.run_id)
         plan_id = plan_of(state).plan_id
         records = RunRecords(settled, outputs, rubrics, work, verdicts, plan_id)

@@ -146,7 +146,7 @@ def fixed_by_its_step(checked: VerifiedStep, done: Sequence[DoneEffect], run_id:
         return checked
     if not (checked.done_before or at_least(checked.risk, ASKS_FROM)):
         return checked
-    reason = f"{AGAIN if checked.done_before else DONE}: {named(like)}"
+    reason = f"{AGAIN if checked.done_before else DONE}: {effect_phrases(like)}"
     return checked.model_copy(update={"gated": True, "asks": True, "reason": reason, "done_before": run_id})
 
 
@@ -154,18 +154,18 @@ async def done_already(call: EffectCall, risk: Risk, stores: Stores) -> str:
     """Name what a run has done by the capability of a call before it, where a person is to know of that."""
     if not at_least(risk, ASKS_FROM) or not (like := await stores.work.done_before(call.place)):
         return ""
-    return f"{DONE}: {named(like)}"
+    return f"{DONE}: {effect_phrases(like)}"
 
 
 def once_more(past: Past) -> str:
     """Say that a call would do once more what was done, and what that was."""
-    return f"{AGAIN}: {named(past.done)}"
+    return f"{AGAIN}: {effect_phrases(past.done)}"
 
 
-def named(effects: Sequence[DoneEffect]) -> str:
+def effect_phrases(effects: Sequence[DoneEffect]) -> str:
     """Name effects by their telling values, the newest first; of many only some."""
     newest = [*reversed(effects)]
-    phrases = [effect_phrase(one.capability, one.args, one.result) for one in newest[:MOST_NAMED]]
+    phrases = [effect_phrase(effect.capability, effect.args, effect.result) for effect in newest[:MOST_NAMED]]
     more = len(newest) - len(phrases)
     return "; ".join([*phrases, *([f"and {more} more"] if more else [])])
 

@@ -12,8 +12,8 @@ from planwright.critic.ruling import why
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.step_accounts import StepAccount, spelled, step_accounts
-from planwright.planning.done_steps import Made, done_steps
+from planwright.execution.step_accounts import StepAccount, describe_step, step_accounts
+from planwright.planning.done_steps import DoneCall, done_steps
 from planwright.state.agent_state import AgentState
 
 
@@ -29,28 +29,30 @@ class SoFar:
     """What the critic has ruled."""
 
     @property
-    def made(self) -> dict[str, Made]:
+    def calls(self) -> dict[str, DoneCall]:
         """What the calls of the done steps were made with, and what they brought, by id."""
-        kept = {entry.uid for entry in self.done.values()}
+        done_uids = {entry.uid for entry in self.done.values()}
         return {
-            account.entry.step.id: Made(account.params, account.output)
+            account.entry.step.id: DoneCall(account.params, account.output)
             for account in self.accounts
-            if account.entry.uid in kept
+            if account.entry.uid in done_uids
         }
 
-    def told(self, state: AgentState) -> dict[str, object]:
+    def context_parts(self, state: AgentState) -> dict[str, object]:
         """Tell a planner of it, and of its last plan."""
-        before, kept = set(state.get("done", ())), {entry.uid for entry in self.done.values()}
+        before, done_uids = set(state.get("done", ())), {entry.uid for entry in self.done.values()}
         scores = (score for verdict in self.verdicts for score in verdict.step_scores)
         refused = {score.uid: score for score in scores if score.verdict != "ok"}
         done, failed = list[dict[str, JsonValue]](), dict[str, dict[str, JsonValue]]()
         for account in self.accounts:
             score, result = refused.get(account.entry.uid), account.result
-            told = spelled(account, why(result, score) if score and result.status == "completed" else "")
-            if account.entry.uid in kept:
-                done.append(told)
+            described = describe_step(
+                account, why(result, score) if score and result.status == "completed" else ""
+            )
+            if account.entry.uid in done_uids:
+                done.append(described)
             else:
-                failed[account.entry.step.id] = told  # of several tries at a step the last
+                failed[account.entry.step.id] = described  # of several tries at a step the last
         ids = [id_ for id_, entry in self.done.items() if entry.uid in before]
         draft = as_steps(state.get("draft"), ids)
         return {"done": done, "failed": [*failed.values()], "draft": draft}
@@ -63,8 +65,8 @@ async def read_so_far(state: AgentState, stores: Stores) -> SoFar:
     recorded = await stores.plans.steps_of_run(state["run_id"])
     verdicts = [*(await stores.verdicts.of_run(state["run_id"])).values()]
     done = done_steps(recorded, results, verdicts)
-    kept = {entry.uid for entry in done.values()}
-    latest = {entry.uid: entry for entry in recorded if entry.uid in kept or entry.step.id not in done}
+    done_uids = {entry.uid for entry in done.values()}
+    latest = {entry.uid: entry for entry in recorded if entry.uid in done_uids or entry.step.id not in done}
     return SoFar(done, await step_accounts(latest.values(), results, stores, state["run_id"]), verdicts)
 
 
@@ -74,4 +76,4 @@ def as_steps(draft: Plan | None, done: Sequence[str]) -> dict[str, object]:
         return {}
     steps = tuple(step for step in draft.steps if step.id not in done)
     plan = draft.model_copy(update={"steps": steps})
-    return plan.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True)
+    return plan.model_dump(mode="json", include={"goal", "steps", "cannot"}, exclude_defaults=True)

@@ -34,7 +34,7 @@ class StepAccount:
     """The values that its call was made with, as far as they are known."""
     output: JsonValue
     """Its whole output; None where it brought nothing."""
-    made: tuple[PastEffect, ...] = ()
+    effects: tuple[PastEffect, ...] = ()
     """What the calls of its model, or of its chain, have changed, or may have."""
 
 
@@ -61,8 +61,8 @@ async def step_accounts(
         own = None if by_model else next((effect for effect in reversed(effects)), None)
         result = results[entry.uid]
         params = own.args if own else await _params(entry, result, results, outputs, stores)
-        made = tuple(effects) if by_model else ()
-        accounts.append(StepAccount(entry, result, params, outputs.get(entry.uid), made))
+        inner = tuple(effects) if by_model else ()
+        accounts.append(StepAccount(entry, result, params, outputs.get(entry.uid), inner))
     return accounts
 
 
@@ -89,24 +89,24 @@ async def _params(
     return params
 
 
-def spelled(account: StepAccount, why: str = "") -> dict[str, JsonValue]:
+def describe_step(account: StepAccount, why: str = "") -> dict[str, JsonValue]:
     """Tell a model of one step: what it called with which values, and what that brought, clipped.
 
     `why` says what the critic had against a step that has ended well.
     """
     step, result = account.entry.step, account.result
-    what: dict[str, JsonValue] = {"capability": result.capability, "params": dict(account.params)}
+    call: dict[str, JsonValue] = {"capability": result.capability, "params": dict(account.params)}
     if step.agentic:
-        what = {"description": step.description}
+        call = {"description": step.description}
     if result.instead_of:
-        what |= {"instead_of": result.instead_of}
+        call |= {"instead_of": result.instead_of}
     if result.status != "completed":
-        what |= {"status": result.status, "error": result.error}
+        call |= {"status": result.status, "error": result.error}
     elif account.output is not None:
-        what |= {"output": account.output}
-    made: list[JsonValue] = [_effect(effect) for effect in account.made]
-    told = {"id": step.id, **what, **({"changed": made} if made else {})}
-    clipped = clip({**told, **({"not_accepted": why} if why else {})})
+        call |= {"output": account.output}
+    changes: list[JsonValue] = [_effect(effect) for effect in account.effects]
+    fields = {"id": step.id, **call, **({"changed": changes} if changes else {})}
+    clipped = clip({**fields, **({"not_accepted": why} if why else {})})
     return clipped if isinstance(clipped, dict) else {}
 
 
@@ -124,5 +124,7 @@ def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> Jso
 
 def _effect(effect: PastEffect) -> dict[str, JsonValue]:
     """Tell of one effect; of one that nobody heard of, that it may have happened."""
-    told: dict[str, JsonValue] = {"capability": effect.capability, "params": effect.args}
-    return told | ({"output": effect.result} if effect.certain else {"status": "nobody knows if it happened"})
+    fields: dict[str, JsonValue] = {"capability": effect.capability, "params": effect.args}
+    return fields | (
+        {"output": effect.result} if effect.certain else {"status": "nobody knows if it happened"}
+    )

@@ -47,8 +47,9 @@ class Prompt:
     @property
     def messages(self) -> list[AnyMessage]:
         """All of it as a conversation."""
-        told = [message for reply, next_ in self.turns for message in (AIMessage(reply), HumanMessage(next_))]
-        return [SystemMessage(self.system), HumanMessage(self.user), *told]
+        pairs = ((AIMessage(reply), HumanMessage(next_)) for reply, next_ in self.turns)
+        later = [message for pair in pairs for message in pair]
+        return [SystemMessage(self.system), HumanMessage(self.user), *later]
 
     def going_on(self, reply: str, text: str) -> Prompt:
         """Answer a reply with another message; where there is none, the last message says it, too."""
@@ -56,8 +57,8 @@ class Prompt:
             return replace(self, turns=(*self.turns, (reply[:LONGEST_REPLY], text)))
         if not self.turns:
             return replace(self, user=f"{self.user}\n{text}")
-        *before, (last, told) = self.turns
-        return replace(self, turns=(*before, (last, f"{told}\n{text}")))
+        *before, (last, message) = self.turns
+        return replace(self, turns=(*before, (last, f"{message}\n{text}")))
 
 
 @dataclass(frozen=True)

@@ -107,14 +107,14 @@ def _line(capability: Capability) -> str:
         for name, of in properties.items()
         if isinstance(of, Mapping)
     ]
-    results = returned(capability.result_schema)
+    results = result_fields(capability.result_schema)
     care = "" if capability.mode == "read_only" else f" [{capability.mode}]"
     head = f"{capability.name}{care}({', '.join(arguments)}){f' -> {results}' if results else ''}"
     sentence = _cut(" ".join(capability.description.split()), SENTENCE)
     return f"{_cut(head, LINE - len(sentence) - 2)}: {sentence}"
 
 
-def returned(schema: JsonSchema) -> str:
+def result_fields(schema: JsonSchema) -> str:
     """Say what a call returns: the fields of an object, with those inside of them; else its type."""
     place = _only(root_place(schema)) if schema else None
     if place is None:

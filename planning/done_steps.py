@@ -49,7 +49,7 @@ def done_steps(
     return {entry.step.id: entry for uid, entry in ended.items() if uid in uids}
 
 
-class Made(NamedTuple):
+class DoneCall(NamedTuple):
     """What the call of a done step was made with, and what it brought."""
 
     params: Mapping[str, JsonValue]
@@ -58,8 +58,8 @@ class Made(NamedTuple):
     """Its output; None where it brought nothing."""
 
 
-def continued(plan: Plan, done: Mapping[str, VerifiedStep], made: Mapping[str, Made]) -> ContinuedPlan:
-    """Put what is done in front of a new plan; `made` tells of it by the ids of its steps.
+def continued(plan: Plan, done: Mapping[str, VerifiedStep], calls: Mapping[str, DoneCall]) -> ContinuedPlan:
+    """Put what is done in front of a new plan; `calls` tells of it by the ids of its steps.
 
     A read may be made anew under its id where nothing that is done has used it. The same effect with the same
     parameters under another id counts as done under that one, unless the plan refers to both.
@@ -76,11 +76,11 @@ def continued(plan: Plan, done: Mapping[str, VerifiedStep], made: Mapping[str, M
             if before is not None and before.effect == "pure" and before.uid not in used:
                 left.pop(step.id, None)
             steps.append(step)
-    known = [(step, _resolved(step, made)) for step in steps]
-    for id_ in [id_ for id_, entry in left.items() if _listed_again(entry, known, made, plan)]:
+    known = [(step, _resolved(step, calls)) for step in steps]
+    for id_ in [id_ for id_, entry in left.items() if _listed_again(entry, known, calls, plan)]:
         del left[id_]
-    kept = [_within(entry.step, left) for entry in left.values()]
-    whole = plan.model_copy(update={"steps": (*kept, *steps)})
+    in_front = [_within(entry.step, left) for entry in left.values()]
+    whole = plan.model_copy(update={"steps": (*in_front, *steps)})
     return ContinuedPlan(whole, tuple(entry.uid for entry in left.values()), tuple(notes))
 
 
@@ -119,12 +119,12 @@ def not_made_up_for(
     return open_
 
 
-def _same_capability(one: VerifiedStep, other: VerifiedStep) -> bool:
-    return one.step.capability == other.step.capability
+def _same_capability(new: VerifiedStep, other: VerifiedStep) -> bool:
+    return new.step.capability == other.step.capability
 
 
-def _same_mode(one: VerifiedStep, other: VerifiedStep) -> bool:
-    return one.mode == other.mode
+def _same_mode(new: VerifiedStep, other: VerifiedStep) -> bool:
+    return new.mode == other.mode
 
 
 def is_done(step: PlanStep, done: Mapping[str, VerifiedStep]) -> bool:
@@ -151,13 +151,13 @@ def _is(step: PlanStep, before: VerifiedStep) -> bool:
 def _listed_again(
     entry: VerifiedStep,
     steps: Iterable[tuple[PlanStep, JsonValue]],
-    made: Mapping[str, Made],
+    calls: Mapping[str, DoneCall],
     plan: Plan,
 ) -> bool:
     """Say whether a new step is the same effect under another id, so that the record counts for that one."""
-    if entry.effect == "pure" or entry.step.agentic or entry.step.id not in made:
+    if entry.effect == "pure" or entry.step.agentic or entry.step.id not in calls:
         return False
-    spellings = (_resolved(entry.step, made), dict(made[entry.step.id].params))  # as planned, as made
+    spellings = (_resolved(entry.step, calls), dict(calls[entry.step.id].params))  # as planned, as made
     again = any(
         step.id != entry.step.id
         and step.capability == entry.step.capability
@@ -170,9 +170,9 @@ def _listed_again(
     )
 
 
-def _resolved(step: PlanStep, made: Mapping[str, Made]) -> JsonValue:
+def _resolved(step: PlanStep, calls: Mapping[str, DoneCall]) -> JsonValue:
     """Put into the parameters of a new step what is known of them by now."""
-    scope: dict[str, JsonValue] = {"steps": {id_: {"output": known.output} for id_, known in made.items()}}
+    scope: dict[str, JsonValue] = {"steps": {id_: {"output": known.output} for id_, known in calls.items()}}
     try:
         return resolve(dict(step.params), scope, later=("input",))
     except CapabilityRejected:  # a reference to what is not there yet

@@ -34,9 +34,9 @@ def proposal_of(text: str) -> PlanProposal:
     if fields.get("cannot") and not fields.get("steps"):
         instead = fields.get("instead")
         requests = tuple(map(str, instead[:3])) if isinstance(instead, list) else ()
-        return PlanProposal(cannot=in_words(fields["cannot"]), instead=requests, repaired=repaired)
+        return PlanProposal(cannot=reason_text(fields["cannot"]), instead=requests, repaired=repaired)
     if fields.get("cannot"):
-        value = {**fields, "cannot": in_words(fields["cannot"])}
+        value = {**fields, "cannot": reason_text(fields["cannot"])}
     elif fields.get("clarify"):
         value = _asking(fields["clarify"])
     try:
@@ -49,7 +49,7 @@ def proposal_of(text: str) -> PlanProposal:
     return PlanProposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
 
 
-def in_words(value: object) -> str:
+def reason_text(value: object) -> str:
     """Spell what a model says that it cannot do: a sentence, or several."""
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 

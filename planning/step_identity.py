@@ -35,9 +35,9 @@ def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
     return []
 
 
-def same_work(one: PlanStep, other: PlanStep) -> bool:
+def same_work(step: PlanStep, other: PlanStep) -> bool:
     """Say whether two steps do the same, by all that names a step, whatever they wait for."""
-    return uid_of("", one, (), 0) == uid_of("", other, (), 0)
+    return uid_of("", step, (), 0) == uid_of("", other, (), 0)
 
 
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:

@@ -33,7 +33,7 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
     return LoopOutcome(status="completed", text=text)
 
 
-def asked(text: str, questions: JsonValue) -> LoopOutcome:
+def ending_with_questions(text: str, questions: JsonValue) -> LoopOutcome:
     """End a loop with the questions of its model to the user, behind what it says beside them."""
     return LoopOutcome(status="needs_input", text="\n".join(filter(None, (text.strip(), phrase(questions)))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.stores import Stores
-from planwright.execution.run_told import DONE, tell_run
+from planwright.execution.run_account import DONE, account_of_run
 from planwright.models.conversation.final_text import phrase
 from planwright.models.offline.answering import answer_from_results
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
@@ -19,10 +19,14 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
 
     async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan = plan_of(state)
-        told = await tell_run(state, stores)
+        account = await account_of_run(state, stores)
         questions = phrase(plan.steps[-1].params.get("questions"))
-        lines = [answer_from_results(told.results), questions, SAY_IT_ALL if state["route"].embedded else ""]
-        new_status = "needs_input" if told.status in DONE else told.status
+        lines = [
+            answer_from_results(account.results),
+            questions,
+            SAY_IT_ALL if state["route"].embedded else "",
+        ]
+        new_status = "needs_input" if account.status in DONE else account.status
         return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 
     return clarify

@@ -7,8 +7,8 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
-from planwright.execution.about_run import About
-from planwright.execution.run_told import RunTold, tell_run, without_defaults
+from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
+from planwright.execution.run_surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
@@ -19,24 +19,26 @@ from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ended_by
 
 
-def respond(models: Models, stores: Stores, about: About) -> Node[AgentState, AgentUpdate]:
+def respond(
+    models: Models, stores: Stores, surroundings: SurroundingsReader
+) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
     Where there are none, a run without a whole answer has failed.
     """
 
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, told = invocation_of(config), await tell_run(state, stores)
-        results, status = told.results, told.status
+        invocation, account = invocation_of(config), await account_of_run(state, stores)
+        results, status = account.results, account.status
         if status == "cancelled":
             answer = f"Cancelled by {invocation.cancelled_by}.\n{answer_from_results(results)}"
             return {"answer": answer, "status": status}
-        if told.whole:
-            return {"answer": told.whole, "status": status}
+        if account.whole:
+            return {"answer": account.whole, "status": status}
 
         async def words() -> str:
             async def ask(results: list[dict[str, JsonValue]]) -> str:
-                message = section("about", await about(invocation)) + _message(state, told, results)
+                message = section("about", await surroundings(invocation)) + _message(state, account, results)
                 system = instructed("respond", invocation.profile.instructions)
                 prompt = Prompt("respond", system, message, aloud=True, timeout_s=None)
                 return await models.complete(state["route"], prompt, invocation, "respond")
@@ -44,7 +46,7 @@ def respond(models: Models, stores: Stores, about: About) -> Node[AgentState, Ag
             try:
                 return await ask(results)
             except ContextOverflow:
-                return await ask(told.briefly())
+                return await ask(account.briefly())
 
         try:
             text = await words()
@@ -62,24 +64,26 @@ def respond(models: Models, stores: Stores, about: About) -> Node[AgentState, Ag
         text = text if text.strip() else answer_from_results(results)
         if not state["route"].embedded:  # that one tells of every result by itself
             rejected = answer_from_results([entry for entry in results if entry["status"] == "rejected"])
-            text = "\n".join(filter(None, [*(map(str, told.refused) if told.refused else [rejected]), text]))
+            text = "\n".join(
+                filter(None, [*(map(str, account.refused) if account.refused else [rejected]), text])
+            )
         return {"answer": text, "status": status}
 
     return respond
 
 
-def _message(state: AgentState, told: RunTold, results: list[dict[str, JsonValue]]) -> str:
+def _message(state: AgentState, account: RunAccount, results: list[dict[str, JsonValue]]) -> str:
     """Spell what there is to answer from; what is empty is left out."""
     sections = [
         section("request", state["request"]),
         section("task", task if (task := state["task"].task) != state["request"] else ""),
-        section("cannot", told.cannot),
-        section("said", told.said),
+        section("cannot", account.cannot),
+        section("said", account.gate_answers),
         section("results", [without_defaults(result) for result in results], foreign=True),
     ]
     return "".join(sections)
 
 
 def without_words(error: ModelError) -> str:
-    """Say why there is no answer; what was heard of one is told as a part."""
+    """Say why there is no answer; what was heard of one is account as a part."""
     return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)

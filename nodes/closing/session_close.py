@@ -10,7 +10,7 @@ from planwright.checkpoints.effects.begun_calls import begun_uids
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import how_to_decide
 from planwright.domain.results import TERMINAL, answer_id
-from planwright.execution.run_told import DONE
+from planwright.execution.run_account import DONE
 from planwright.models.providers.common_form import REASONING
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of

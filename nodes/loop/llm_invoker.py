@@ -26,8 +26,8 @@ from planwright.execution.tool_offer import added_tools, answer_searches, search
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
-    asked,
     closing_words,
+    ending_with_questions,
     part,
     without_call,
     written_call,
@@ -65,7 +65,7 @@ def llm_invoker(
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        prompt = _prompt(state, steering, profile.instructions, await reader.about(invocation))
+        prompt = _prompt(state, steering, profile.instructions, await reader.surroundings(invocation))
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -106,7 +106,7 @@ def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> Lo
     """End the main loop with the questions that a reply puts, where it does nothing else."""
     if loop.lane != "main" or len(calls) != 1 or not calls[0].asks:
         return None
-    return asked(reply.text, calls[0].step.step.params.get("questions"))
+    return ending_with_questions(reply.text, calls[0].step.step.params.get("questions"))
 
 
 def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
@@ -117,11 +117,11 @@ def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
 
 
 def _prompt(
-    state: LoopState, steering: Sequence[AnyMessage], instructions: str, about: Mapping[str, object]
+    state: LoopState, steering: Sequence[AnyMessage], instructions: str, surroundings: Mapping[str, object]
 ) -> list[AnyMessage]:
     """Show the model its instructions, where it works, and of the conversation what is not left out."""
     seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', about)}"), *seen]
+    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', surroundings)}"), *seen]
 
 
 async def _ask(

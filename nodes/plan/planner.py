@@ -26,9 +26,9 @@ from planwright.domain.errors import (
 )
 from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
-from planwright.execution.about_run import about_runs
 from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
+from planwright.execution.run_surroundings import surroundings_reader
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
@@ -55,7 +55,7 @@ def planner(
     models: Models, registry: Registry, stores: Stores, settings: Settings, call_context: CallContext
 ) -> Node[AgentState, AgentUpdate]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
-    about = about_runs(registry, call_context)
+    surroundings = surroundings_reader(registry, call_context)
 
     async def planner(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, attempts = invocation_of(config), state.get("attempts", Attempts())
@@ -68,9 +68,9 @@ def planner(
         so_far = await read_so_far(state, stores)
         context = compiled_context(state, shortlisted, allowed, profile, call_context.policy)
         context |= {
-            **so_far.told(state),
+            **so_far.context_parts(state),
             "databases": await _databases(shortlisted, call_context),
-            "about": await about(invocation),
+            "about": await surroundings(invocation),
             "models": on_offer(settings.providers, state["route"]),
         }
         prompt = _prompt(context, allowed, shortlisted, state, profile, settings)
@@ -85,7 +85,7 @@ def planner(
         }
         if proposal.plan is None:
             return {**update, **_refusal(state, proposal, allowed)}
-        whole, done, read_as = continued(proposal.plan, so_far.done, so_far.made)
+        whole, done, read_as = continued(proposal.plan, so_far.done, so_far.calls)
         plan = whole.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
@@ -122,8 +122,8 @@ def _prompt(
         schema_in_words=True,
         capabilities=_described(shortlisted),
     )
-    draft, said = aftermath(context)
-    return prompt.going_on(draft, said) if said else prompt
+    draft, aftermath_text = aftermath(context)
+    return prompt.going_on(draft, aftermath_text) if aftermath_text else prompt
 
 
 def compiled_context(

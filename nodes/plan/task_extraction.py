@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memories import Memories
 from planwright.domain.clock import AttendedTimeout
-from planwright.execution.about_run import About
+from planwright.execution.run_surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
@@ -25,7 +25,9 @@ ANSWER = {
 }
 
 
-def task_extraction(models: Models, memories: Memories, about: About) -> Node[AgentState, AgentUpdate]:
+def task_extraction(
+    models: Models, memories: Memories, surroundings: SurroundingsReader
+) -> Node[AgentState, AgentUpdate]:
     """Resolve what the newest message refers to; a first message needs no model call."""
 
     async def task_extraction(state: AgentState, config: RunnableConfig) -> AgentUpdate:
@@ -42,7 +44,7 @@ def task_extraction(models: Models, memories: Memories, about: About) -> Node[Ag
             system=render("task_extraction"),
             user="".join(
                 [
-                    section("about", await about(invocation)),
+                    section("about", await surroundings(invocation)),
                     section("history", earlier, foreign=True),
                     section("newest", state["request"]),
                 ]

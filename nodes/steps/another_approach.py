@@ -62,8 +62,8 @@ async def _suggested(
     models: Models, task: StepTask, failed: StepResult, limits: AlternativeSettings, invocation: Invocation
 ) -> str | None:
     step = task["checked"].step
-    made = failed.envelope.calls if failed.envelope else ()
-    calls = [{"capability": call.capability, "ended": call.ended, "error": call.error} for call in made]
+    lane_calls = failed.envelope.calls if failed.envelope else ()
+    calls = [{"capability": call.capability, "ended": call.ended, "error": call.error} for call in lane_calls]
     words = failed.envelope.result if failed.envelope else ""
     message = [
         section("goal", task["goal"]),

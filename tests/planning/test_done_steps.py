@@ -11,7 +11,7 @@ from planwright.domain.results import Finding, RunVerdict, StepResult, StepScore
 from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.done_steps import (
     ContinuedPlan,
-    Made,
+    DoneCall,
     about_others,
     continued,
     done_steps,
@@ -47,7 +47,9 @@ def refusing(*entries: VerifiedStep) -> RunVerdict:
     return RunVerdict(run_id="r", plan_id="p", verdict="replan", step_scores=tuple(scores))
 
 
-def after(*steps: PlanStep, done: list[VerifiedStep], made: dict[str, Made] | None = None) -> ContinuedPlan:
+def after(
+    *steps: PlanStep, done: list[VerifiedStep], made: dict[str, DoneCall] | None = None
+) -> ContinuedPlan:
     plan = Plan(goal="g", steps=steps)
     return continued(plan, {one.step.id: one for one in done}, made or {})
 
@@ -108,7 +110,7 @@ def test_last_words_get_an_id_that_is_free() -> None:
     "params", [{"text": "b"}, {"text": "b", "size": 0}, {"text": "{{steps.r.output.text}}"}]
 )
 def test_the_same_effect_under_another_id_counts_as_done_under_that_one(params: dict[str, Any]) -> None:
-    made = {"o": Made({"text": "b", "size": 0}, None), "r": Made({}, {"text": "b"})}
+    made = {"o": DoneCall({"text": "b", "size": 0}, None), "r": DoneCall({}, {"text": "b"})}
     whole = after(step("again", params=params), done=[READ, OTHER], made=made)
     assert [planned.id for planned in whole.plan.steps] == ["r", "again"]
     both = after(step("again", params=params), step("n", depends_on=["o"]), done=[READ, OTHER], made=made)

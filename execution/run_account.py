@@ -16,7 +16,7 @@ from planwright.domain.hashing import json_text
 from planwright.domain.results import RunStatus, RunVerdict, StepResult, StepScore
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.step_accounts import StepAccount, clip, spelled, step_accounts
+from planwright.execution.step_accounts import StepAccount, clip, describe_step, step_accounts
 from planwright.planning.done_steps import lost_steps, not_made_up_for
 from planwright.state.agent_state import AgentState, Attempts
 
@@ -28,14 +28,14 @@ BY_THE_PROGRAM = frozenset(("rule", "policy", "plan", "gate"))  # channels of de
 
 
 @dataclass(frozen=True)
-class RunTold:
+class RunAccount:
     """A run as its answer tells it."""
 
     status: RunStatus
     """How the run ends."""
     results: list[dict[str, JsonValue]] = field(default_factory=list)
     """What came of each step, in the order of the plan; then what only earlier plans were to bring about."""
-    said: list[dict[str, JsonValue]] = field(default_factory=list)
+    gate_answers: list[dict[str, JsonValue]] = field(default_factory=list)
     """What people said at gates, beside a plain yes."""
     refused: list[RefusedCall] = field(default_factory=list)
     """What was refused, in a run that did nothing else but reading."""
@@ -49,7 +49,7 @@ class RunTold:
         return [entry | {"output": clip(entry["output"], *BRIEFLY)} for entry in self.results]
 
 
-async def tell_run(state: AgentState, stores: Stores) -> RunTold:
+async def account_of_run(state: AgentState, stores: Stores) -> RunAccount:
     """Read what there is to tell of a run, from its records."""
     run_id, results, checked = state["run_id"], state.get("results", {}), state.get("checked", [])
     recorded, scores = list[VerifiedStep](), dict[str, StepScore]()
@@ -60,9 +60,9 @@ async def tell_run(state: AgentState, stores: Stores) -> RunTold:
         scores = {score.uid: score for score in every if score.verdict != "ok"}
     lost = lost_steps(recorded, results, checked)
     accounts = await step_accounts([*checked, *lost], results, stores, run_id)
-    told = [_told(account, checked, scores) for account in accounts]
-    if not (state["decision"].planned or told):
-        return RunTold("completed")
+    described = [_described(account, checked, scores) for account in accounts]
+    if not (state["decision"].planned or described):
+        return RunAccount("completed")
     plan, done = state.get("plan"), set(state.get("done", ()))
     own = {entry.uid: results[entry.uid] for entry in checked if entry.uid in results}
     status = final_status(own, state.get("verdict"))
@@ -71,10 +71,12 @@ async def tell_run(state: AgentState, stores: Stores) -> RunTold:
     if status == "completed" and (cannot or not_made_up_for([*lost, *unmet], checked, own, done)):
         status = "completed_with_skips"
     refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
-    said = _said(await stores.gates.of_run(run_id)) if checked else []
-    plain = status == "completed" and not (refused or said)
+    gate_answers = _gate_answers(await stores.gates.of_run(run_id)) if checked else []
+    plain = status == "completed" and not (refused or gate_answers)
     whole = _written(checked, accounts) if plain else ""
-    return RunTold(ends_with(refused) if refused else status, told, said, refused, cannot, whole)
+    return RunAccount(
+        ends_with(refused) if refused else status, described, gate_answers, refused, cannot, whole
+    )
 
 
 def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
@@ -95,14 +97,14 @@ def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) 
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
-def _told(
+def _described(
     account: StepAccount, checked: Sequence[VerifiedStep], scores: Mapping[str, StepScore]
 ) -> dict[str, JsonValue]:
     """Describe one step to whoever writes the answer; what only fed another one in few words."""
     entry, result = account.entry, account.result
     used = any(feeds(entry, other) for other in checked)
     score, completed = scores.get(entry.uid), result.status == "completed"
-    more = spelled(account)
+    more = describe_step(account)
     return {
         "id": result.step_id,
         "capability": result.capability,
@@ -143,7 +145,7 @@ def feeds(entry: VerifiedStep, other: VerifiedStep) -> bool:
     return named or other.step.agentic
 
 
-def _said(gates: Sequence[Gate]) -> list[dict[str, JsonValue]]:
+def _gate_answers(gates: Sequence[Gate]) -> list[dict[str, JsonValue]]:
     """List the words of people at gates, and every answer of theirs that was no plain yes."""
     told = list[dict[str, JsonValue]]()
     for gate in gates:

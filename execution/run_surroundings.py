@@ -12,18 +12,18 @@ from planwright.capabilities.registry import Registry
 from planwright.capabilities.surroundings import surroundings
 from planwright.state.invocation import Invocation
 
-About = Callable[[Invocation], Awaitable[Mapping[str, JsonValue]]]
+SurroundingsReader = Callable[[Invocation], Awaitable[Mapping[str, JsonValue]]]
 """Tells of the world that the run of an invocation works in."""
 
 
-def about_runs(registry: Registry, call_context: CallContext) -> About:
+def surroundings_reader(registry: Registry, call_context: CallContext) -> SurroundingsReader:
     """Tell of a workspace, to each run what it may use of it."""
 
-    async def about(invocation: Invocation) -> Mapping[str, JsonValue]:
-        if not invocation.about:
+    async def read(invocation: Invocation) -> Mapping[str, JsonValue]:
+        if not invocation.surroundings:
             call = call_context.on_behalf_of(invocation.context.tenant, invocation.profile.agent)
             allowed = registry.within(invocation.profile)
-            invocation.about = await asyncio.to_thread(surroundings, allowed, call)
-        return invocation.about
+            invocation.surroundings = await asyncio.to_thread(surroundings, allowed, call)
+        return invocation.surroundings
 
-    return about
+    return read
