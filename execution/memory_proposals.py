@@ -18,7 +18,7 @@ from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.remembering import spoken
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import ModelRoute
@@ -55,11 +55,12 @@ class Proposing:
         prompt = Prompt(
             "consolidate",
             render("consolidate", most=str(self._settings.most)),
-            render(
-                "consolidate_messages",
-                request=as_data(own),
-                answer=as_data(answer[:ANSWER]),
-                known=as_data([memory.text for memory in known]),
+            "".join(
+                [
+                    section("request", own),
+                    section("answer", answer[:ANSWER], foreign=True),
+                    section("known", [memory.text for memory in known], foreign=True),
+                ]
             ),
             schema=reply_schema(self._settings.most),
             timeout_s=self._settings.timeout_s,

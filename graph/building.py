@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -21,6 +22,7 @@ from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.private_files import secret_of
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
 from planwright.domain.errors import SetupError
@@ -36,6 +38,7 @@ from planwright.graph.undo import Undoing
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
+from planwright.prompts.fence import use_key
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import stands_for
@@ -43,6 +46,7 @@ from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
 
 _LOG = logging.getLogger("planwright.graph")
+FENCE_KEY = "fence.key"
 
 
 class AgentOptions(TypedDict, total=False):
@@ -73,6 +77,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
         raise TypeError(f"build_graph() got an unexpected keyword argument {min(unknown)!r}")
     chosen, timer = settings or load(), options.get("timer")
     redactor = redactor_of(chosen)
+    _keep_fences(chosen.store_folder)
     stores = options.get("stores") or _stores(chosen, redactor, options.get("clock", utc_now), timer)
     with ExitStack() as undo:  # what cannot be built leaves nothing open
         if not options.get("stores"):
@@ -106,6 +111,12 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.undoing = Undoing(stores, registry)
     agent.single_calls = SingleCalls(stores, registry)
     return agent
+
+
+def _keep_fences(folder: Path) -> None:
+    """Let prompts have the same fences in all processes of a store: providers keep what they know of them."""
+    with contextlib.suppress(OSError):  # then those of this process are its own
+        use_key(secret_of(folder / FENCE_KEY))
 
 
 def _check_model(model: object) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
@@ -88,7 +88,7 @@ class Models:
         """
         call = ModelCall(
             role=prompt.role,
-            messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            messages=prompt.messages,
             ends_at_s=_ends_at(prompt, invocation),
             schema=prompt.schema,
             schema_in_words=prompt.schema_in_words,

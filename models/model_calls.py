@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 
 from planwright.models.replies.structured import OutputMode, Schema
 from planwright.state.loop_budget import LoopBudget
 
 MAX_TOKENS = 4096
 BRIEF_S = 300
+LONGEST_REPLY = 20_000  # characters of a reply that its author is shown again
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,24 @@ class Prompt:
     """Temperature that is asked for; None for that of the provider."""
     capabilities: Sequence[Mapping[str, object]] = ()
     """What the embedded planner reads instead of the system message: capabilities as they are described."""
+    turns: Sequence[tuple[str, str]] = ()
+    """What it answered before, and what it was told of that: pairs of a reply and the next message."""
+
+    @property
+    def messages(self) -> list[AnyMessage]:
+        """All of it as a conversation."""
+        pairs = ((AIMessage(reply), HumanMessage(next_)) for reply, next_ in self.turns)
+        later = [message for pair in pairs for message in pair]
+        return [SystemMessage(self.system), HumanMessage(self.user), *later]
+
+    def going_on(self, reply: str, text: str) -> Prompt:
+        """Answer a reply with another message; where there is none, the last message says it, too."""
+        if reply:
+            return replace(self, turns=(*self.turns, (reply[:LONGEST_REPLY], text)))
+        if not self.turns:
+            return replace(self, user=f"{self.user}\n{text}")
+        *before, (last, message) = self.turns
+        return replace(self, turns=(*before, (last, f"{message}\n{text}")))
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,8 @@ class Invocation:
     """Place of the node as whose words a model in the subgraph streams; empty outside of one."""
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
     """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
+    """What models are told of the world the run works in; empty until the first of them asks."""
     redactor: Redactor = field(default_factory=Redactor)
     """Hides known secrets in whatever is recorded or streamed."""
     listeners: tuple[Callable[[Event], None], ...] = ()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.kept_effects import Call, DoneEffect, done_before_call, done_beside
 from planwright.domain.envelope import DecidedBy, EffectRecord
 from planwright.domain.risk import Effect, Risk
 
@@ -92,6 +93,14 @@ class WorkRecords:
     async def of_run(self, run_id: str) -> RunWork:
         """Read all calls and effects of a run in one transaction."""
         return await self._database.read(lambda c: work_of(c, run_id))
+
+    async def done_beside(self, run_id: str, uids: Collection[str]) -> list[DoneEffect]:
+        """List what a run has done that belongs to none of the steps `uids`."""
+        return await self._database.read(lambda c: done_beside(c, run_id, uids))
+
+    async def done_before(self, call: Call) -> list[DoneEffect]:
+        """List what a run has done by the capability of a call, under an earlier plan or try."""
+        return await self._database.read(lambda c: done_before_call(c, call))
 
 
 def work_of(connection: sqlite3.Connection, run_id: str) -> RunWork:

@@ -10,7 +10,6 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, checkpoint_after
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.verdicts import Ruled
-from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import retried
 from planwright.critic.rubrics import Rubrics
@@ -19,7 +18,7 @@ from planwright.critic.verdict_inputs import VerdictInputs
 from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.plan import Plan
-from planwright.domain.results import RunStatus, RunVerdict, StepResult
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.fact_reader import FactReader
@@ -139,31 +138,14 @@ def _after(
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
-        return {**update, "approved": False, "executed": plan_of(state), "escalates": False}
+        plan = plan_of(state)
+        return {**update, "approved": False, "executed": plan, "draft": plan, "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = (
         any(fact.acted for fact in facts) and not attempts.fixed
     )  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
     return {**update, "status": "running", "escalates": asks}
-
-
-def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
-    """Name how a run ends, from its steps and the verdict."""
-    statuses = [result.status for result in results.values()]
-    if any(result.code == "budget_exceeded" for result in results.values()):
-        return "budget_exceeded"
-    if any(result.code == "timeout" for result in results.values()):
-        return "timeout"
-    if any(result.code in UNKNOWN for result in results.values()):
-        return "escalated"
-    if any(result.code == CANCELLED for result in results.values()):
-        return "cancelled"
-    if "failed" in statuses:
-        return "failed"
-    if verdict is not None and verdict.verdict != "accept":
-        return "escalated"
-    return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
 async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdict) -> BudgetExceeded | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -27,6 +27,7 @@ from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
     closing_words,
+    ending_with_questions,
     part,
     without_call,
     written_call,
@@ -36,13 +37,14 @@ from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
 from planwright.models.model_calls import ChatPrompt
 from planwright.planning.taint import Taint
-from planwright.prompts import instructed
+from planwright.prompts import instructed, section
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node, ended_by
 
 PROGRESS_EVERY = 10
+ASK_ALONE = "not asked: put your questions alone, when the other calls have returned"
 
 
 def llm_invoker(
@@ -63,7 +65,7 @@ def llm_invoker(
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        prompt = _prompt(state, steering, profile.instructions)
+        prompt = _prompt(state, steering, profile.instructions, await reader.surroundings(invocation))
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -79,6 +81,10 @@ def llm_invoker(
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
         read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        if question := _question(loop, read, clean):
+            words = AIMessage(question.text, id=clean.id)
+            return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
+        read = _asking_alone(loop, read)
         read, added = answer_searches(read, clean, allowed, loop.goal, granted)
         calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
         batch = await record_calls(calls, loop.goal, key, stores.plans, invocation)
@@ -96,10 +102,26 @@ def llm_invoker(
     return llm_invoker
 
 
-def _prompt(state: LoopState, steering: Sequence[AnyMessage], instructions: str) -> list[AnyMessage]:
-    """Show the model its instructions, and of the conversation what is not left out."""
+def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> LoopOutcome | None:
+    """End the main loop with the questions that a reply puts, where it does nothing else."""
+    if loop.lane != "main" or len(calls) != 1 or not calls[0].asks:
+        return None
+    return ending_with_questions(reply.text, calls[0].step.step.params.get("questions"))
+
+
+def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
+    """Leave out of a reply of the main loop the questions that it puts beside other calls."""
+    if loop.lane != "main":
+        return calls
+    return [call.model_copy(update={"error": ASK_ALONE}) if call.asks else call for call in calls]
+
+
+def _prompt(
+    state: LoopState, steering: Sequence[AnyMessage], instructions: str, surroundings: Mapping[str, object]
+) -> list[AnyMessage]:
+    """Show the model its instructions, where it works, and of the conversation what is not left out."""
     seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-    return [SystemMessage(instructed("agent", instructions)), *seen]
+    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', surroundings)}"), *seen]
 
 
 async def _ask(

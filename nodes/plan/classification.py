@@ -17,7 +17,7 @@ from planwright.domain.results import Finding
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
@@ -94,11 +94,12 @@ async def _choose(
     prompt = Prompt(
         role="classification",
         system=render("classification"),
-        user=render(
-            "classification_task",
-            task=as_data(state["task"].task),
-            capabilities=as_data(described),
-            findings=as_data([str(finding) for finding in findings]),
+        user="".join(
+            [
+                section("task", state["task"].task),
+                section("capabilities", described),
+                section("findings", [str(finding) for finding in findings], foreign=True),
+            ]
         ),
         schema=REPLY,
         max_tokens=CHOOSE_TOKENS,

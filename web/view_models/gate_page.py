@@ -170,8 +170,8 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
         facts.append(("models", model_use_text(estimate)))
     if revision := card.get("revision"):
         facts.append(("revision", str(revision)))
-    if reason := card.get("reason"):
-        facts.append(("why", str(reason)))
+    words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
+    facts += [(name, str(text)) for name, text in words_of if text]
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()
     facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
@@ -210,7 +210,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
     """Lay out what cards of steps and of calls have in common."""
     marks = [str(mark) for mark in _list(part, "marks")]
     if part.get("done_before"):
-        marks.append("this run has made the same call before")
+        marks.append("this run has done the same or the like before")
     if part.get("tainted"):
         marks.append("its values come from text that somebody else wrote")
     risk = str(part.get("risk", "None"))

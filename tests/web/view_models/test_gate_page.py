@@ -65,7 +65,7 @@ def test_a_plan_shows_each_call_with_its_real_values_beside_what_they_come_from(
     assert (mail.facts, mail.after) == (["network", "High risk"], ["s1"])
     assert mail.warnings == [
         "а is no a",
-        "this run has made the same call before",
+        "this run has done the same or the like before",
         "its values come from text that somebody else wrote",
     ]
     assert "it asks again" in mail.notes
