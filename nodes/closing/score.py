@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, checkpoint_after
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.verdicts import Ruled
+from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import retried
 from planwright.critic.rubrics import Rubrics
