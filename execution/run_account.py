@@ -147,16 +147,16 @@ def feeds(entry: VerifiedStep, other: VerifiedStep) -> bool:
 
 def _gate_answers(gates: Sequence[Gate]) -> list[dict[str, JsonValue]]:
     """List the words of people at gates, and every answer of theirs that was no plain yes."""
-    told = list[dict[str, JsonValue]]()
+    answers = list[dict[str, JsonValue]]()
     for gate in gates:
         plain = gate.status == "approved" and not gate.reason
         if plain or gate.status in ("open", "cancelled") or gate.channel in BY_THE_PROGRAM:
             continue
-        about = gate.card.get("capability") or gate.card.get("goal") or gate.kind
+        asked_over = gate.card.get("capability") or gate.card.get("goal") or gate.kind
         by = {"by": gate.decided_by} if gate.decided_by else {}
         words = {"words": gate.reason} if gate.reason else {}
-        told.append({"at": gate.kind, "about": about, "answer": gate.status, **by, **words})
-    return told
+        answers.append({"at": gate.kind, "about": asked_over, "answer": gate.status, **by, **words})
+    return answers
 
 
 def _written(checked: Sequence[VerifiedStep], accounts: Sequence[StepAccount]) -> str:

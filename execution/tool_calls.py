@@ -28,7 +28,7 @@ from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.run_surroundings import surroundings_reader
+from planwright.execution.surroundings import surroundings_reader
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of

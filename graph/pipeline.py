@@ -21,8 +21,8 @@ from planwright.execution.alternative import Alternative
 from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
-from planwright.execution.run_surroundings import surroundings_reader
 from planwright.execution.step_runner import StepRunner
+from planwright.execution.surroundings import surroundings_reader
 from planwright.graph import routes
 from planwright.graph.agentic_loop import build_loop
 from planwright.graph.chain import chain_runner

@@ -57,10 +57,9 @@ class Rules:
     done: Mapping[str, VerifiedStep] = field(default_factory=dict)
     """Steps of the plan that were done under an earlier one of its run, by id: they run no more."""
 
-    @property
-    def calls(self) -> int | None:
-        """How many calls the run may make in all."""
-        return self.profile.limits.tool_calls
+    def all_spent(self, calls: int) -> bool:
+        """Say whether a run that has made so many calls may make no more."""
+        return (most := self.profile.limits.tool_calls) is not None and calls >= most
 
     @property
     def can_call(self) -> bool:

@@ -8,14 +8,14 @@ from pydantic import JsonValue
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
-from planwright.execution.run_surroundings import SurroundingsReader
+from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.answering import answer_from_results
 from planwright.prompts import instructed, section
 from planwright.state.agent_state import AgentState, AgentUpdate
-from planwright.state.invocation import invocation_of
+from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node, ended_by
 
 
@@ -36,20 +36,8 @@ def respond(
         if account.whole:
             return {"answer": account.whole, "status": status}
 
-        async def words() -> str:
-            async def ask(results: list[dict[str, JsonValue]]) -> str:
-                message = section("about", await surroundings(invocation)) + _message(state, account, results)
-                system = instructed("respond", invocation.profile.instructions)
-                prompt = Prompt("respond", system, message, aloud=True, timeout_s=None)
-                return await models.complete(state["route"], prompt, invocation, "respond")
-
-            try:
-                return await ask(results)
-            except ContextOverflow:
-                return await ask(account.briefly())
-
         try:
-            text = await words()
+            text = await _words(models, state, account, surroundings, invocation)
         except ModelError as error:
             if not results:
                 return {"answer": without_words(error), "status": "failed"}
@@ -72,6 +60,27 @@ def respond(
     return respond
 
 
+async def _words(
+    models: Models,
+    state: AgentState,
+    account: RunAccount,
+    surroundings: SurroundingsReader,
+    invocation: Invocation,
+) -> str:
+    """Ask a model for the answer; again, with results told briefly, where they are more than it can read."""
+
+    async def ask(results: list[dict[str, JsonValue]]) -> str:
+        message = section("about", await surroundings(invocation)) + _message(state, account, results)
+        system = instructed("respond", invocation.profile.instructions)
+        prompt = Prompt("respond", system, message, aloud=True, timeout_s=None)
+        return await models.complete(state["route"], prompt, invocation, "respond")
+
+    try:
+        return await ask(account.results)
+    except ContextOverflow:
+        return await ask(account.briefly())
+
+
 def _message(state: AgentState, account: RunAccount, results: list[dict[str, JsonValue]]) -> str:
     """Spell what there is to answer from; what is empty is left out."""
     sections = [
@@ -85,5 +94,5 @@ def _message(state: AgentState, account: RunAccount, results: list[dict[str, Jso
 
 
 def without_words(error: ModelError) -> str:
-    """Say why there is no answer; what was heard of one is account as a part."""
+    """Say why there is no answer; what was heard of one is told as a part."""
     return part(error.partial, error.cause) if isinstance(error, ModelInterrupted) else str(error)

@@ -73,10 +73,9 @@ def llm_invoker(
         chat = ChatPrompt("agent", prompt, wire, place=invocation.front if loop.lane == "main" else None)
         try:
             reply, notes = await _ask(models, chat, key, loop, invocation)
-        except ContextOverflow as error:
-            return {"outcome": without_reply(error)} if fitted else {"crowded": True}
         except (LimitExceeded, ModelError, SetupError) as error:
-            return {"outcome": without_reply(error)}
+            crowded = isinstance(error, ContextOverflow) and not fitted
+            return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
@@ -84,10 +83,8 @@ def llm_invoker(
         if question := _question(loop, read, clean):
             words = AIMessage(question.text, id=clean.id)
             return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
-        read = _asking_alone(loop, read)
-        read, added = answer_searches(read, clean, allowed, loop.goal, granted)
-        calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
-        batch = await record_calls(calls, loop.goal, key, stores.plans, invocation)
+        read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
+        calls, batch = await _recorded(read, key, loop, reader, stores, invocation)
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
@@ -155,12 +152,13 @@ def _offered(state: LoopState, granted: Sequence[str], allowed: Registry) -> tup
     return (*granted, *offered_whole(state["conversation"]), *more)
 
 
-async def _of_earlier(
-    read: list[ToolCall], reader: CallReader, stores: Stores, invocation: Invocation
-) -> list[ToolCall]:
-    """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
+async def _recorded(
+    read: list[ToolCall], key: str, loop: LoopTask, reader: CallReader, stores: Stores, invocation: Invocation
+) -> tuple[list[ToolCall], str]:
+    """Put calls on record: refused where one is in doubt, gated where it may repeat what is done."""
     calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
-    return await asking_again(calls, stores, invocation, reader.registry)
+    calls = with_shared_gate(await asking_again(calls, stores, invocation, reader.registry), key)
+    return calls, await record_calls(calls, loop.goal, key, stores.plans, invocation)
 
 
 def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:

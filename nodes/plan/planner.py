@@ -28,7 +28,7 @@ from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
-from planwright.execution.run_surroundings import surroundings_reader
+from planwright.execution.surroundings import surroundings_reader
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer

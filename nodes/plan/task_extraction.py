@@ -7,7 +7,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memories import Memories
 from planwright.domain.clock import AttendedTimeout
-from planwright.execution.run_surroundings import SurroundingsReader
+from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt

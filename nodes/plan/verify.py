@@ -62,40 +62,35 @@ def verify(
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
-        if invocation.cancelled_by:
-            answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
-            return {"status": "cancelled", "answer": answer}
+        if by := invocation.cancelled_by:
+            return {"status": "cancelled", "answer": f"Cancelled by {by}; nothing was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
-        rules = await rules_for(state, invocation, registry, settings, call_context, taint)
-        rules = replace(rules, done=done)
+        rules = replace(
+            await rules_for(state, invocation, registry, settings, call_context, taint), done=done
+        )
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
         new = [entry for entry in checked if entry.step.id not in done]
         findings += dropped(new, earlier, registry)
         findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
-        all_spent = rules.calls is not None and spent.calls >= rules.calls
-        outcome = outcome_of(findings, attempts, settings, all_spent=all_spent)
+        outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
         if outcome != "ok":
-            dumped = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
+            _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
         checked = pinned(checked, registry, policy)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-        deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
         values = await known_values(checked, results, invocation.request, stores, registry)
-        progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])
-        card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-        card = with_phrases(with_criteria(card, checked, judged=judged), checked, registry)
-        data |= {"findings": [], "order": order_added(card), "plan": card}
-        invocation.emit("plan_verified", data, str(attempts.revision))
+        progress, known = PlanProgress(plan, checked, results, values), in_all(needed, spent)
+        card = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
-        update = AgentUpdate(plan=plan, checked=checked, gate_id=gate or "", findings=[], estimate=known)
-        update["draft"] = None
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "estimate": known}
+        update |= {"findings": [], "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
@@ -104,6 +99,22 @@ def verify(
         return update
 
     return verify
+
+
+def _card(
+    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, *, judged: bool
+) -> dict[str, JsonValue]:
+    """Show a plan as a person is asked about it."""
+    deep, checked = rules.settings.approval.depth == "plan_and_gates", progress.checked
+    card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
+    return with_phrases(with_criteria(card, checked, judged=judged), checked, rules.registry)
+
+
+def _tell(
+    findings: Sequence[Finding], data: Mapping[str, object], attempts: Attempts, invocation: Invocation
+) -> None:
+    dumped = [finding.model_dump(mode="json") for finding in findings]
+    invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
 
 
 def _only_asks(plan: Plan) -> bool:

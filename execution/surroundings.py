@@ -1,17 +1,36 @@
-"""What a model is told of the world it works in: the day, its user, and which sources of data there are."""
+"""What the models of a run are told of the world it works in: read once, so that it stays as it was told."""
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.registry import Registry
+from planwright.state.invocation import Invocation
 
+SurroundingsReader = Callable[[Invocation], Awaitable[Mapping[str, JsonValue]]]
+"""Tells of the world that the run of an invocation works in."""
 THERE, EMPTY = "there", "empty"
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def surroundings_reader(registry: Registry, call_context: CallContext) -> SurroundingsReader:
+    """Tell of a workspace, to each run what it may use of it."""
+
+    async def read(invocation: Invocation) -> Mapping[str, JsonValue]:
+        if not invocation.surroundings:
+            call = call_context.on_behalf_of(invocation.context.tenant, invocation.profile.agent)
+            allowed = registry.within(invocation.profile)
+            invocation.surroundings = await asyncio.to_thread(surroundings, allowed, call)
+        return invocation.surroundings
+
+    return read
 
 
 def surroundings(allowed: Container[str], call: CallContext) -> dict[str, JsonValue]:
@@ -32,9 +51,6 @@ def surroundings(allowed: Container[str], call: CallContext) -> dict[str, JsonVa
         facts["user"] = call.tenant
     facts["sources"] = dict(_sources(allowed, call))
     return facts
-
-
-_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def _zone(now: datetime) -> str:
