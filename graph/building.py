@@ -114,9 +114,13 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
 
 
 def _keep_fences(folder: Path) -> None:
-    """Let prompts have the same fences in all processes of a store: providers keep what they know of them."""
-    with contextlib.suppress(OSError):  # then those of this process are its own
-        use_key(secret_of(folder / FENCE_KEY))
+    """Let prompts have the same fences in all processes of a store: providers keep what they know of them.
+
+    Before there is a store, those of this process are its own.
+    """
+    if folder.is_dir():
+        with contextlib.suppress(OSError):  # of a disk that is read-only
+            use_key(secret_of(folder / FENCE_KEY))
 
 
 def _check_model(model: object) -> None:

@@ -104,7 +104,8 @@ def test_another_process_has_other_fences() -> None:
 
 
 def test_processes_of_one_store_have_the_same_fences_and_those_of_another_do_not(tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
+    for folder in (tmp_path, tmp_path / "other"):
+        (folder / ".planwright").mkdir(parents=True)
     code = "from planwright.graph.building import open_agent; open_agent({!r}).close()"
     one, two, other = (fence_elsewhere(code.format(str(tmp_path / name))) for name in ("", "", "other"))
     assert one == two != other
