@@ -23,7 +23,8 @@ pytestmark = pytest.mark.enable_socket
 
 TEXT = "Four tickets are open."
 BY_AGENT = {"id": "s1", "description": "look", "tool_hints": ["tickets.list"]}
-AGENTIC = json.dumps({"goal": "List the open tickets", "steps": [BY_AGENT]})
+CLOCK = {"id": "s2", "capability": "datetime.now", "depends_on": ["s1"]}
+AGENTIC = json.dumps({"goal": "List the open tickets", "steps": [BY_AGENT, CLOCK]})
 MODES = ["messages", "custom", "updates"]
 Chunk = tuple[tuple[str, ...], str, Any]
 How = Literal["cut", "end", "error"]
