@@ -29,7 +29,8 @@ def settings_of(block: Block, base_url: str) -> str:
     """Write the settings of a block, with the address of a server of ours in them."""
     addressed = re.sub(r'base_url = ".*"', f'base_url = "{base_url}"', block.text)
     if addressed == block.text:
-        addressed = re.sub(r"(?m)^(\[providers\.\w+\])(?: *#.*)?$", rf'\1\nbase_url = "{base_url}"', block.text)
+        named = re.compile(r"^(\[providers\.\w+\])(?: *#.*)?$", re.MULTILINE)
+        addressed = named.sub(rf'\1\nbase_url = "{base_url}"', block.text)
     return f'{addressed}\n[planning]\nmode = "always"\n'
 
 
