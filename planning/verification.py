@@ -96,7 +96,7 @@ def check_steps(
         consent = _surface if step.agentic else _call
         judged = consent(step, rules.registry, step_context, settings.approval)
         policy = rules.call_context.policy
-        bound = bound_decisions(plan, decisions[id_], policy, uids) if policy.decisions else ()
+        bound = bound_decisions(plan, id_, policy, uids) if policy.decisions else ()
         taken = {"decisions": decisions[id_], "bound": bound}
         entry = VerifiedStep.model_validate({**fixed, **judged, **taken})
         gates = gates_of(step, entry.effect, entry.decisions, policy)
