@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -63,10 +63,6 @@ crash: setup  ## kill -9 at every boundary, then recover -> crash.json
 crash-calls: setup  ## kill -9 at 2,000 system calls, in 500 runs twice, then recover -> crash_calls.json
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.crash_calls
-
-changed-world: setup  ## kill -9 at system calls, then code, policy, clock or store change before the resume -> changed_world.json
-	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
-	$(BIN)/python -m benchmarks.changed_world
 
 fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json jail.json
 	$(BIN)/python -m benchmarks.fuzz_calls
@@ -178,9 +174,6 @@ sessions: setup  ## 2,500 sessions of twenty shapes, whose processes are killed 
 scale: setup postgresql  ## Files and PostgreSQL side by side: throughput, 10,000 gates, 500 live sessions, 10,000 steps -> scale.json
 	$(BIN)/python -m benchmarks.scale
 
-crowd: setup  ## 1,000 requests at once in one process, in five shapes: all complete, nobody is given up -> crowd.json
-	$(BIN)/python -m benchmarks.crowd
-
 soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
 	$(BIN)/python -m benchmarks.soak
 
@@ -199,4 +192,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

@@ -186,8 +186,6 @@ class Worker:
             except PlanwrightError as error:
                 self._refused(error)
             except Exception as error:  # noqa: BLE001 - an error of no class of ours is a finding
-                if not self.alive:
-                    return  # Python collects what was killed, on no loop
                 stage.world.note(f"{self.name} raised {type(error).__name__}: {error}")
                 stage.wrong.append(f"an error of no class of ours: {type(error).__name__}: {error}")
             await asyncio.sleep(chance.uniform(0.01, 3))

@@ -44,8 +44,8 @@ class Memories:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT INTO memories (id, tenant, run_id, text, tags, created_at)"
-                " VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING",
+                "INSERT OR IGNORE INTO memories (id, tenant, run_id, text, tags, created_at)"
+                " VALUES (?,?,?,?,?,?)",
                 (memory.id, tenant, run_id, memory.text, json.dumps(memory.tags), memory.created_at),
             )
 
@@ -95,8 +95,7 @@ class Memories:
             if gone.rowcount:
                 forget_words(connection, tenant, id_)
                 connection.execute(
-                    "INSERT INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)"
-                    " ON CONFLICT DO NOTHING",
+                    "INSERT OR IGNORE INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)",
                     (key, tenant, run_id, id_, at.isoformat(timespec="seconds")),
                 )
             return bool(gone.rowcount)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -43,6 +44,7 @@ class Saver(BaseCheckpointSaver[str]):
         super().__init__(serde=AllowListedSerializer())
         self.database = database
         self._jobs = CheckpointJobs(self.serde)
+        self._failures: dict[str, BaseException] = {}
         # LangGraph writes from several threads: what leans on a checkpoint is queued behind it.
         self._in_order = threading.Lock()
 
@@ -134,7 +136,7 @@ class Saver(BaseCheckpointSaver[str]):
         try:
             await self.database.run("writes", job)
         except PlanwrightError as failure:  # LangGraph hears of it at the end of the graph only
-            config["configurable"][LEASE_KEY].unwritten.append(failure)
+            self._failures.setdefault(thread_named(config), failure)
             raise
 
     def delete_thread(self, thread_id: str) -> None:
@@ -171,12 +173,22 @@ class Saver(BaseCheckpointSaver[str]):
 
     def close_run(self, lease: Lease, most: int) -> None:
         """Remove what an ended run needs no more: its lanes, and all but the newest `most` of its thread."""
+        self.check(lease.thread_id)
         self.database.submit("prune", self._jobs.close_run(lease, most), rides=True)
 
-    async def landed(self, lease: Lease) -> None:
-        """Wait until what was written of a run is durable. Raises what kept it from that."""
+    def begin(self, lease: Lease) -> None:
+        """Forget what failed before a run is entered: what is on record now is what it goes on from."""
+        self._failures.pop(lease.thread_id, None)
+
+    async def landed(self, thread_id: str) -> None:
+        """Wait until what was written of a thread is durable. Raises what kept it from that."""
         await self.database.run("landed", lambda _: None)
-        lease.check()
+        self.check(thread_id)
+
+    def check(self, thread_id: str) -> None:
+        """Raise what kept something of a thread from being written since a run of it was entered."""
+        if (failure := self._failures.get(thread_id)) is not None:
+            raise failure
 
     @property
     def _begun(self) -> bool:
@@ -189,9 +201,14 @@ class Saver(BaseCheckpointSaver[str]):
         A run knows what to do again after a kill. Another graph counts on what it has written: were the
         checkpoint before the node of an agent lost, its request would be made again, as a new one.
         """
-        lease: Lease | None = config["configurable"].get(LEASE_KEY)
-        if lease is None:
+        if LEASE_KEY not in config["configurable"]:
             await self.database.run(name, job)
             return
-        lease.check()
-        self.database.submit(name, job, rides=True, lost=lease.unwritten.append)
+        thread_id = thread_named(config)
+        self.check(thread_id)
+
+        def done(written: Future[object]) -> None:
+            if (failure := written.exception()) is not None:
+                self._failures.setdefault(thread_id, failure)
+
+        self.database.submit(name, job, rides=True).add_done_callback(done)

@@ -17,7 +17,7 @@ from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
 
 CriticRoute = Callable[[ModelRoute], ModelRoute | None]
-LONGEST, REASON = 12_000, 500
+LONGEST, REASON, JUDGE_S = 12_000, 500, 30
 SCHEMA = {
     "type": "object",
     "properties": {"holds": {"type": "boolean"}, "reason": {"type": "string"}},
@@ -52,7 +52,9 @@ class Rubrics:
             criterion=as_data(criterion.rubric),
             output=short,
         )
-        prompt = Prompt("critic", render("critic"), question, SCHEMA, max_tokens=REASON, temperature=0)
+        prompt = Prompt(
+            "critic", render("critic"), question, SCHEMA, timeout_s=JUDGE_S, max_tokens=REASON, temperature=0
+        )
         try:
             reply = await self._models.complete(critic, prompt, invocation, f"critic:{checked.uid}")
             answer, _ = read_json(reply)

@@ -104,10 +104,7 @@ def run_verdict(results: Sequence[StepResult], scores: Sequence[StepScore]) -> t
         remarks += [f"not judged: {', '.join(not_judged)}"] if not_judged else []
         return "accept", "; ".join(remarks) or "every step succeeded"
     pairs = [(result, score) for result, score in zip(results, scores, strict=True) if score.verdict != "ok"]
-    steps: dict[str, list[str]] = {}
-    for result, score in pairs:
-        steps.setdefault(why(result, score), []).append(result.step_id)
-    reason = "; ".join(f"{', '.join(ids)}: {text}" for text, ids in steps.items())
+    reason = "; ".join(f"{result.step_id}: {why(result, score)}" for result, score in pairs)
     gravest: Ruling = "escalate" if "escalate" in verdicts else "replan" if "replan" in verdicts else "retry"
     return gravest, reason
 

@@ -47,6 +47,7 @@ from planwright.state.invocation import Invocation
 
 NONE = "NO_ALTERNATIVE"
 CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
+SUGGEST_S = 15
 MOST_LISTED = 8
 
 
@@ -119,6 +120,7 @@ class Alternative:
                 failed=as_data(tried),
                 capabilities=as_data(tools),
             ),
+            timeout_s=SUGGEST_S,
             max_tokens=limits.max_tokens,
             temperature=limits.temperature,
         )

@@ -6,6 +6,7 @@ and the answer proves nothing.
 
 from __future__ import annotations
 
+import asyncio
 from itertools import islice
 
 from pydantic import ValidationError
@@ -25,6 +26,7 @@ from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
 
 REQUEST, ANSWER, KNOWN, WHY = 4000, 2000, 10, 200
+GRACE_S = 1  # a call that takes too long is told as such, before whatever would be tried next is cut off
 
 
 class Proposing:
@@ -42,9 +44,13 @@ class Proposing:
         candidates = spoken(request)
         if route is not None and speaks_of_user(request):
             try:
-                candidates = await self._ask(request, answer, route, invocation)
+                async with asyncio.timeout(self._settings.timeout_s + GRACE_S):
+                    candidates = await self._ask(request, answer, route, invocation)
             except (ModelError, LimitExceeded, SetupError) as error:
                 invocation.emit("memory_failed", {"cause": error.cause}, "run")
+            except TimeoutError:
+                cause = f"no model answered within {self._settings.timeout_s:g} s"
+                invocation.emit("memory_failed", {"cause": cause}, "run")
         return sound(candidates, request, invocation.redactor, self._settings.most)
 
     async def _ask(

@@ -1,4 +1,7 @@
-"""The result of a call as it is recorded: what it brought and, where nothing else tells, its arguments."""
+"""The result of a call as it is recorded: what it brought, its arguments, and what was begun before all else.
+
+Between a crash and the resume people change policy, code and tools. None of that makes an effect unsent.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,23 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from planwright.checkpoints.blobs import Blobs
+from planwright.checkpoints.effects.doubts import begun_uids
 from planwright.checkpoints.effects.ledger import Recorded
 from planwright.checkpoints.stores import Stores
-from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
+from planwright.domain.doubt import UNDECIDED
+from planwright.domain.errors import (
+    CapabilityError,
+    CapabilityUnavailable,
+    EffectInDoubt,
+    LimitExceeded,
+    PlanwrightError,
+)
 from planwright.domain.hashing import json_text
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import bare_result
+from planwright.domain.step_ends import bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
+from planwright.state.invocation import Invocation
+from planwright.state.node import ended_by
 
 
 async def completed(
@@ -71,3 +84,52 @@ async def full_output(stores: Stores, result: StepResult) -> JsonValue:
 async def _fitted(value: JsonValue, blobs: Blobs, limit: int) -> tuple[JsonValue, str | None]:
     text = json_text(value)
     return (value, None) if len(text) <= limit else (None, await asyncio.to_thread(blobs.put, text))
+
+
+class BegunEffects:
+    """Look up what was begun within a step, at any depth: its own call, and those of its lanes and chains."""
+
+    def __init__(self, stores: Stores, limit: int) -> None:
+        self._stores = stores
+        self._limit = limit
+
+    async def uids(self, run_id: str) -> frozenset[str]:
+        """Name the steps and calls of a run whose effect was begun and not heard of."""
+        return await begun_uids(self._stores.database, run_id)
+
+    async def unmade(
+        self, checked: VerifiedStep, error: PlanwrightError, invocation: Invocation
+    ) -> StepResult:
+        """Make the result of a call that brought nothing, corrected where its effect is on record."""
+        if isinstance(error, CapabilityError):
+            result = failed(checked, error)
+        elif isinstance(error, LimitExceeded):
+            result = bare_result(checked, "failed", code=ended_by(error), error=str(error))
+        else:
+            result = bare_result(checked, "failed", code="failed", error=error.cause)
+        known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)
+        return await by_record(checked, result, known, self._stores.blobs, self._limit)
+
+    async def first(self, checked: VerifiedStep, result: StepResult, invocation: Invocation) -> StepResult:
+        """Put what a step has begun before the reason for which it did not succeed.
+
+        The result names the first such effect as its `part`. Each of them is on record as in doubt then.
+        """
+        if result.status == "completed" or result.code in (EffectInDoubt.code, UNDECIDED):
+            return result
+        run_id = invocation.run_id
+        if not await self.uids(run_id):
+            return result
+        work = await self._stores.work.of_run(run_id)
+        begun = [effect for effect in work.under(checked.uid) if effect.status in ("intent", "in_doubt")]
+        if not begun:
+            return result
+        why = f"{result.error}: maybe it happened"
+        for effect in begun:
+            call = work.calls.get(effect.uid)
+            known = {"uid": effect.uid, "step_id": call.id if call else "", "capability": effect.capability}
+            doubt = StepResult(**known, status="failed", code=EffectInDoubt.code, error=why)
+            self._stores.ledger.settle_step(invocation.lease, doubt, invocation.clock())
+        names = ", ".join(dict.fromkeys(effect.capability for effect in begun))
+        doubtful = bare_result(checked, "failed", code=EffectInDoubt.code, error=f"{names}: {why}")
+        return doubtful.model_copy(update={"part": begun[0].uid})

@@ -27,10 +27,9 @@ from planwright.domain.schedule import cascade_decision
 from planwright.domain.step_ends import bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
-from planwright.execution.begun_effects import BegunEffects
 from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
-from planwright.execution.recorded_result import completed, full_output
+from planwright.execution.recorded_result import BegunEffects, completed, full_output
 from planwright.models.budget_warnings import warn
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask

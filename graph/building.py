@@ -22,7 +22,7 @@ from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.clock import Timer
+from planwright.domain.clock import Time, Timer, timer_of
 from planwright.domain.errors import SetupError
 from planwright.execution.versions import workspace_versions
 from planwright.graph.agent import Agent
@@ -59,7 +59,7 @@ class AgentOptions(TypedDict, total=False):
     checkpointer: BaseCheckpointSaver[Any] | None
     """Saver of a host program, in place of that of the store."""
     clock: Clock
-    """Tells the time of day, where the store is that of the workspace."""
+    """Tells the time of day."""
     timer: Timer | None
     """Tells how time goes by; None for the one that goes with the clock."""
 
@@ -71,9 +71,9 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     """
     if unknown := options.keys() - AgentOptions.__annotations__.keys():
         raise TypeError(f"build_graph() got an unexpected keyword argument {min(unknown)!r}")
-    chosen, timer = settings or load(), options.get("timer")
-    redactor = redactor_of(chosen)
-    stores = options.get("stores") or _stores(chosen, redactor, options.get("clock", utc_now), timer)
+    chosen, clock, timer = settings or load(), options.get("clock", utc_now), options.get("timer")
+    redactor, time = redactor_of(chosen), Time(clock, timer or timer_of(clock))
+    stores = options.get("stores") or _stores(chosen, redactor, time.timer)
     with ExitStack() as undo:  # what cannot be built leaves nothing open
         if not options.get("stores"):
             undo.callback(stores.close)
@@ -88,7 +88,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
             stores=stores,
             registry=registry,
             models=Models(router, stores.budgets, chosen, timer),
-            call_context=open_call_context(chosen, stores, registry, policy, redactor),
+            call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
             versions=workspace_versions(chosen, registry, policy.hash),
         )
         compiled = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
@@ -99,12 +99,12 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     own_names |= {MODEL} if model else set()
     available = available_parts(registry, own_names, parts.versions)
     reviewing = review(registry, stores, chosen, parts.call_context)
-    agent.door = Door(chosen, stores, reviewing, available, redactor)
+    agent.door = Door(chosen, stores, reviewing, available, redactor, time)
     agent.loop = BackgroundLoop()
     agent.router = router
     agent.servers = servers
-    agent.undoing = Undoing(stores, registry)
-    agent.single_calls = SingleCalls(stores, registry)
+    agent.undoing = Undoing(stores, registry, clock)
+    agent.single_calls = SingleCalls(stores, registry, clock)
     return agent
 
 
@@ -153,13 +153,12 @@ def check_agents(settings: Settings, registry: Registry) -> None:
                 ) from error
 
 
-def _stores(settings: Settings, redactor: Redactor, clock: Clock, timer: Timer | None) -> Stores:
+def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
     patience_s = settings.storage.busy_timeout_s
     return open_stores(
         settings.store_folder,
         busy_timeout_s=patience_s,
         redactor=redactor,
-        clock=clock,
         timer=timer,
         url=settings.store_url,
     )

@@ -5,19 +5,15 @@ A stream may be long, for it can bring one word in 300 bytes; an event of it is 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import httpx
 
-from planwright.domain.clock import AttendedTimeout, heard
 from planwright.domain.errors import ModelOutputInvalid, ModelRejected
 from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, MOST_LISTS, TOO_LONG, count_lists
 
 MOST_STREAMED = 16_000_000  # bytes
 MOST_EVENTS = 60_000
-CONNECT_S = 15
-UNLIMITED = httpx.Limits(max_connections=None, max_keepalive_connections=None)
-"""Connections of one client: how many calls are made at once is decided before (`failover/admission.py`)."""
 _ESCAPED = b"\\u00"  # \u005b is a bracket, too, in a text that is JSON
 
 
@@ -25,7 +21,7 @@ class Bounded(httpx.AsyncHTTPTransport):
     """Send over HTTP, and read no more of a reply than may be read."""
 
     def __init__(self, provider: str, proxy: str | None = None) -> None:
-        super().__init__(proxy=proxy, limits=UNLIMITED)
+        super().__init__(proxy=proxy)
         self._provider = provider
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -34,8 +30,7 @@ class Bounded(httpx.AsyncHTTPTransport):
         Reading the response raises ModelOutputInvalid.
         """
         request.headers["accept-encoding"] = "identity"  # a compressed reply says nothing about its size
-        response = await self._connected(request)
-        heard()
+        response = await super().handle_async_request(request)
         encoding = response.headers.get("content-encoding", "identity")
         if encoding.strip().lower() != "identity":
             await response.aclose()
@@ -51,21 +46,6 @@ class Bounded(httpx.AsyncHTTPTransport):
         response.stream = _Bounded(response.stream, self._provider, streams, worked=response.is_success)
         return response
 
-    async def _connected(self, request: httpx.Request) -> httpx.Response:
-        """Send a request once somebody has taken the connection; the reply may take as long as others say."""
-        limit = AttendedTimeout(CONNECT_S)
-
-        async def trace(event: str, _: Mapping[str, object]) -> None:
-            if event.endswith("send_request_headers.started"):
-                limit.lift()
-
-        request.extensions = {**request.extensions, "trace": trace}
-        try:
-            async with limit:
-                return await super().handle_async_request(request)
-        except TimeoutError as error:
-            raise httpx.ConnectTimeout(f"no connection within {CONNECT_S} s", request=request) from error
-
 
 class _Bounded(httpx.AsyncByteStream):
     """The bytes of a reply. Reading them raises ModelOutputInvalid when there are too many."""
@@ -80,7 +60,6 @@ class _Bounded(httpx.AsyncByteStream):
         size = events = event = lists = 0
         before = b""  # the end of the parts that came: a blank line, or what is escaped, may lie in two
         async for part in self._stream:
-            heard()
             text = before + part
             ends = [blank.end() for blank in BLANK_LINE.finditer(text)] if self._streams else []
             size, events = size + len(part), events + len(ends)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ from planwright.models.replies.structured import OutputMode, Schema
 from planwright.state.loop_budget import LoopBudget
 
 MAX_TOKENS = 4096
-BRIEF_S = 300
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,10 @@ class Prompt:
     """Whether a model that is held to no schema reads it in the system message."""
     aloud: bool = False
     """Whether the reply is streamed to the user."""
-    timeout_s: float | None = BRIEF_S
-    """Seconds until its reply has to be there, whoever is asked; None for what their settings allow."""
+    timeout_s: float = 60
+    """Seconds that one reply may take."""
     max_tokens: int = MAX_TOKENS
-    """Most tokens of the answer; what a model thinks before it comes on top."""
+    """Most tokens of the reply."""
     temperature: float | None = None
     """Temperature that is asked for; None for that of the provider."""
     capabilities: Sequence[Mapping[str, object]] = ()
@@ -52,6 +50,8 @@ class ChatPrompt:
     """The conversation so far, with the system message."""
     tools: Sequence[dict[str, Any]] = ()
     """Tools that the model may call, as the provider spells them; empty for none."""
+    timeout_s: float = 120
+    """Seconds that the reply may take."""
     place: Mapping[str, Any] | None = None
     """Node as whose words the reply is streamed; None for the present one."""
 
@@ -64,10 +64,8 @@ class ModelCall:
     """Who asks; it chooses the model and names the call in events."""
     messages: list[AnyMessage]
     """Messages that are sent."""
-    name: str = ""
-    """Name of this one call in events; "" until it is made."""
-    ends_at_s: float = math.inf
-    """By when its reply has to be there, in seconds of work of its run; infinite for no such limit."""
+    timeout_s: float
+    """Seconds that the reply may take."""
     schema: Schema | None = None
     """JSON schema of the answer; None for an answer in words."""
     way: OutputMode = "text"
@@ -77,9 +75,7 @@ class ModelCall:
     aloud: bool = True
     """Whether the reply is streamed to the user."""
     max_tokens: int = MAX_TOKENS
-    """Most tokens of the reply, with those that are thought once the model is known."""
-    effort: str = ""
-    """How much the model is to think for this call; "" for as much as is set for its provider."""
+    """Most tokens of the reply."""
     temperature: float | None = None
     """Temperature that is asked for; None for that of the provider."""
     tools: Sequence[dict[str, Any]] = ()

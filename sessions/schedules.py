@@ -20,28 +20,21 @@ class Schedules:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._schedules = agent.door.settings.schedules
-        self._since = agent.stores.time.now()
+        self._since = agent.door.clock()
         self._newest: dict[str, datetime] = {}
 
     async def queue_due(self) -> None:
         """Queue what is due now.
 
         Of the times that came while no worker was there only the newest is made up for, and none from
-        before a schedule was first kept. Where the time of the store is set back, it goes on from there.
+        before a schedule was first kept.
         """
-        now = (await self._agent.stores.time.look()).now
-        self._since = min(self._since, now)
+        now = self._agent.door.clock()
         for name, schedule in self._schedules.items():
-            due, newest = schedule.newest_before(now), self._newest.get(name)
-            if due is None or due == newest:
-                continue
-            if newest is not None and due < newest:
-                _LOG.warning(
-                    "schedule %s was kept up to %s by a clock that was wrong; it goes on from %s",
-                    *(name, newest.isoformat(), now.isoformat(timespec="seconds")),
-                )
-            await self._queue(name, schedule, due)
-            self._newest[name] = due
+            due = schedule.newest_before(now)
+            if due is not None and due != self._newest.get(name):
+                await self._queue(name, schedule, due)
+                self._newest[name] = due
 
     async def _queue(self, name: str, schedule: ScheduleSettings, due: datetime) -> None:
         times, time = self._agent.stores.schedule_runs, ScheduledTime(name, due)

@@ -17,7 +17,7 @@ from planwright.domain.hashing import canonical_json, sha256
 
 BEGIN = "0" * 64
 """The hash before the first entry."""
-EntryKind = Literal["gate", "effect", "run", "setback"]
+EntryKind = Literal["gate", "effect", "run"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,13 @@ class Entry:
     n: int
     """Number of the entry, counted from 1 without gaps."""
     tenant: str
-    """Whose run it is about; "" where it is about no run."""
+    """Whose run it is about."""
     run_id: str
-    """Id of that run; "" for none."""
+    """Id of that run."""
     kind: EntryKind
-    """What it is about: an answer to a gate, an effect of the ledger, a run that has ended, or a store that
-    lacks effects that were begun in it."""
+    """What it is about: an answer to a gate, an effect of the ledger, or a run that has ended."""
     subject: str
-    """Id of the gate, key of the effect, id of the run or of the setback."""
+    """Id of the gate, key of the effect, or id of the run."""
     content: str
     """What is on record, as JSON; with the digest of the row, or of all rows of the run."""
     at: str

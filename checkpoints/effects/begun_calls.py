@@ -8,7 +8,6 @@ import sqlite3
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.checkpoints.ownership.owners import living_sender
-from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.lease import Lease
 
 
@@ -35,13 +34,3 @@ async def begun_call(database: Database, lease: Lease, uid: str) -> EffectCall |
         )
 
     return await database.read(job)
-
-
-async def begun_uids(database: Database, run_id: str) -> frozenset[str]:
-    """Name the steps and calls of a run whose effect was begun and not heard of.
-
-    A chain that was being made is none of them: it is gone with its run.
-    """
-    query = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
-    query += f" AND capability != '{CREATE_CHAIN}'"
-    return await database.read(lambda c: frozenset(row[0] for row in c.execute(query, (run_id,))))

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import EFFECTS
@@ -22,14 +21,12 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.doubt import (
     CONFIRMED,
     DENIED,
-    FIND_OUT,
     SHOWN_KEY,
     Doubt,
     EffectAnswer,
     check_denied,
     every_one,
     how_to_decide,
-    nobody_knows,
 )
 from planwright.domain.errors import CapabilityForbidden, EffectInDoubt, GateError
 from planwright.domain.hashing import canonical_json, stored_json
@@ -100,6 +97,16 @@ class Doubts:
             return settled
 
         return await self._database.run("decision", job, synced=True)
+
+
+async def begun_uids(database: Database, run_id: str) -> frozenset[str]:
+    """Name the steps and calls of a run whose effect was begun and not heard of.
+
+    A chain that was being made is none of them: it is gone with its run.
+    """
+    query = "SELECT step_uid FROM effects WHERE run_id = ? AND status IN ('intent', 'in_doubt')"
+    query += f" AND capability != '{CREATE_CHAIN}'"
+    return await database.read(lambda c: frozenset(row[0] for row in c.execute(query, (run_id,))))
 
 
 def leave_in_doubt(connection: sqlite3.Connection, run_id: str, at: datetime) -> None:
@@ -207,13 +214,8 @@ def _left(connection: sqlite3.Connection, run_id: str) -> Collection[str]:
 
 
 def _doubt(connection: sqlite3.Connection, row: sqlite3.Row, step_id: str) -> Doubt:
-    return doubt_of(dict(row), step_id, sender_of(connection, row))
-
-
-def doubt_of(row: Mapping[str, Any], step_id: str, sender: str = "") -> Doubt:
-    """Make a doubt of the row of its effect, of the id of its step, and of who may still be sending it."""
-    why, _, find_out = (row["error"] or "").partition("\n")
-    left = f"it may still be sent by {sender}" if sender else _ENDED
+    sender = sender_of(connection, row)
+    why = row["error"] or (f"it may still be sent by {sender}" if sender else _ENDED)
     return Doubt(
         key=row["key"],
         uid=row["step_uid"],
@@ -221,7 +223,6 @@ def doubt_of(row: Mapping[str, Any], step_id: str, sender: str = "") -> Doubt:
         capability=row["capability"],
         args=json.loads(row["args"]),
         sent_at=row["intended_at"],
-        why=why.removeprefix(nobody_knows(row["capability"])) or left,
-        find_out=find_out or FIND_OUT,
+        why=why.splitlines()[0],
         still_sent_by=sender,
     )

@@ -142,8 +142,7 @@ def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
     past = past_of(connection, call)
     if past.key:
         connection.execute(
-            "INSERT INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)"
-            " ON CONFLICT DO NOTHING",
+            "INSERT OR IGNORE INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)",
             (call.run_id, tenant, call.uid, call.within, past.key),
         )
     return past

@@ -45,7 +45,7 @@ def respond(models: Models, stores: Stores) -> Node[AgentState, AgentUpdate]:
         async def ask(results: list[dict[str, JsonValue]]) -> str:
             worded = [without_defaults(result) for result in results]
             message = render("respond_results", request=as_data(state["request"]), results=as_data(worded))
-            prompt = Prompt("respond", render("respond"), message, aloud=True, timeout_s=None)
+            prompt = Prompt(role="respond", system=render("respond"), user=message, aloud=True)
             return await models.complete(state["route"], prompt, invocation, "respond")
 
         async def words() -> str:

@@ -66,7 +66,6 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             checkpoint = await _checkpoint(stores, invocation, plan, verdict, results)
             ruled = Ruled(row, plan, verdict, inputs.spelled(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
-            _tell_checkpoint(invocation, checkpoint)
         _tell_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
@@ -91,11 +90,14 @@ async def _without_results(
 async def _checkpoint(
     stores: Stores, invocation: Invocation, plan: Plan, verdict: RunVerdict, results: list[StepResult]
 ) -> SessionCheckpoint | None:
-    """Sum up where a session stands after a verdict; None for a run that is no session."""
+    """Sum up where a session stands after a verdict, and tell it; None for a run that is no session."""
     if not invocation.in_session:
         return None
     spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-    return checkpoint_after(plan, verdict, results, dict(vars(spent)))
+    checkpoint = checkpoint_after(plan, verdict, results, dict(vars(spent)))
+    event_fields = {"hash": checkpoint.hash, "verdict": verdict.verdict, "next_step": checkpoint.next_step}
+    invocation.emit("checkpoint", event_fields, checkpoint.hash)
+    return checkpoint
 
 
 def round_of(plan: Plan, attempts: Attempts) -> str:
@@ -187,12 +189,6 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
     cancelled = any(result.code == CANCELLED for result in results)
     kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
     invocation.emit(kind, data, key)
-
-
-def _tell_checkpoint(invocation: Invocation, checkpoint: SessionCheckpoint | None) -> None:
-    if checkpoint is not None:
-        fields = {"hash": checkpoint.hash, "verdict": checkpoint.verdict, "next_step": checkpoint.next_step}
-        invocation.emit("checkpoint", fields, checkpoint.hash)
 
 
 def _tell_verdict(invocation: Invocation, verdict: RunVerdict, key: str) -> None:

@@ -6,9 +6,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import tell_decision
-from planwright.checkpoints.effects.begun_calls import begun_uids
 from planwright.checkpoints.stores import Stores
-from planwright.domain.doubt import how_to_decide
 from planwright.domain.results import TERMINAL, answer_id
 from planwright.models.providers.common_form import REASONING
 from planwright.nodes.closing.respond import DONE
@@ -16,7 +14,6 @@ from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
-UNHEARD = "Something was begun of which nobody knows whether it happened;"
 CHANGED = "The state of this run was changed from outside before it had ended."
 
 
@@ -33,8 +30,6 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             answer, status = answer or CHANGED, "failed"
         elif status == "cancelled" or status not in TERMINAL:
             status = (run and run.ends_as) or invocation.ends_as  # asked a moment ago, and not heeded yet
-        elif status in DONE and await begun_uids(stores.database, invocation.run_id):
-            answer, status = f"{answer}\n\n{UNHEARD} {how_to_decide(invocation.run_id)}", "escalated"
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too

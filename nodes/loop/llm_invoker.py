@@ -10,14 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
-from planwright.domain.errors import (
-    ContextOverflow,
-    LimitExceeded,
-    ModelCancelled,
-    ModelError,
-    ModelInterrupted,
-    SetupError,
-)
+from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
 from planwright.execution.grants import Grants
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
@@ -161,8 +154,6 @@ def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome
     """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
     if isinstance(error, LimitExceeded):
         return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
-    if isinstance(error, ModelCancelled):
-        return LoopOutcome(status="cancelled", code="cancelled", text=str(error))
     if isinstance(error, ModelInterrupted):
         return LoopOutcome(status="failed", code="model", text=part(error.partial, str(error)))
     return LoopOutcome(status="failed", code="model", text=str(error))

@@ -9,7 +9,7 @@ from langgraph.types import Send
 from planwright.approvals.call_gate import CallGates
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.checkpoints.consent.gate import Gate, GateKind, gate_id
-from planwright.checkpoints.effects.begun_calls import begun_uids
+from planwright.checkpoints.effects.doubts import begun_uids
 from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityChanged

@@ -23,6 +23,7 @@ from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 SHORTLIST = 32  # all that is built in, and room for some that are not
+CHOOSE_S = 15
 CHOOSE_TOKENS = 512
 REPLY = {
     "type": "object",
@@ -101,6 +102,7 @@ async def _choose(
             findings=as_data([str(finding) for finding in findings]),
         ),
         schema=REPLY,
+        timeout_s=CHOOSE_S,
         max_tokens=CHOOSE_TOKENS,
         temperature=0,
     )

@@ -17,14 +17,7 @@ from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.serde import storable
-from planwright.domain.errors import (
-    FeedbackUnheard,
-    ModelCancelled,
-    ModelError,
-    ModelOutputInvalid,
-    ModelOverdue,
-    PlanInvalid,
-)
+from planwright.domain.errors import FeedbackUnheard, ModelError, ModelOutputInvalid, PlanInvalid
 from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, Plan
 from planwright.domain.plan_reading import read_plan
@@ -127,6 +120,7 @@ def _prompt(
         user=_message(context, detailed(shortlisted, allowed.matches(state["task"].task))),
         schema=PLAN_FORM,
         schema_in_words=True,
+        timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
         capabilities=_described(shortlisted),
     )
 
@@ -206,13 +200,11 @@ async def _ask(
     models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
 ) -> PlanProposal:
     """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
-    repairs, request, in_all_s = 0, prompt, settings.planner.timeout_s
-    ends_at_s = invocation.worked_s + in_all_s
+    repairs, request = 0, prompt
 
     async def ask(failures: int) -> str:
         key = f"planner:{round_}:{repairs}:{failures}"
-        within = replace(request, timeout_s=ends_at_s - invocation.worked_s)
-        return await models.complete(state["route"], within, invocation, key)
+        return await models.complete(state["route"], request, invocation, key)
 
     while True:
         try:
@@ -224,15 +216,11 @@ async def _ask(
                 raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
             invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
             request = replace(prompt, user=f"{prompt.user}\nYour last reply was refused: {error}\n")
-        except ModelOverdue as error:
-            next_step = "try again later, or raise planner.timeout_s"
-            raise ModelOverdue(f"there was no plan after {in_all_s:g} s", next_step) from error
 
 
 def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> ModelError:
     """Keep what a person said for when a model can hear it; other failures are what they are."""
-    unheard = any(finding.code == "feedback" for finding in state.get("findings", []))
-    if not unheard or isinstance(error, ModelCancelled):
+    if not any(finding.code == "feedback" for finding in state.get("findings", [])):
         return error
     return FeedbackUnheard(
         f"{error.cause}; what you said is on record, and no plan was made of it",
@@ -269,6 +257,11 @@ def _as_known(spec: DecisionSpec) -> dict[str, object]:
 def _as_steps(draft: Plan | None) -> dict[str, object]:
     """Spell the plan a person spoke about as a planner spells one: without what is left at its default."""
     return draft.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True) if draft else {}
+
+
+def _timeout(score: int, classes: tuple[float, float, float]) -> float:
+    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (5 to 30 s)."""
+    return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
 
 
 def _refusal(state: AgentState, proposal: PlanProposal, registry: Registry) -> AgentUpdate:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memories import Memories
-from planwright.domain.clock import AttendedTimeout
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
@@ -59,7 +60,7 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState, Agen
 async def recall_memories(memories: Memories, request: str, invocation: Invocation) -> tuple[str, ...]:
     """Read what is remembered about a request; too slow a store means without."""
     try:
-        async with AttendedTimeout(SOURCES_TIMEOUT_S):
+        async with asyncio.timeout(SOURCES_TIMEOUT_S):
             memories_by_rank = await memories.search(request, invocation.context.tenant, 5)
     except TimeoutError:
         return ()

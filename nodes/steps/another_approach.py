@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.alternative import NONE
+from planwright.execution.alternative import NONE, SUGGEST_S
 from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
@@ -69,6 +69,7 @@ async def _suggested(
         "approach",
         render("approach"),
         render("approach_call", step=as_data(task_fields), failed=as_data(tried)),
+        timeout_s=SUGGEST_S,
         max_tokens=limits.max_tokens,
         temperature=limits.temperature,
     )

@@ -9,7 +9,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
-from planwright.security.redaction.chunks import RedactedChunks, redacted_extra
+from planwright.security.redaction.chunks import RedactedChunks
 from planwright.security.redaction.redactor import Redactor
 
 M = TypeVar("M", bound=BaseMessage)
@@ -42,10 +42,7 @@ def redacted_messages(messages: Sequence[M], redactor: Redactor) -> list[M]:
 
 def _clean(message: M, redactor: Redactor) -> M:
     fields = {name: getattr(message, name) for name in _CONTENT_FIELDS if getattr(message, name, None)}
-    extras = fields.pop("additional_kwargs", {})
-    clean = {name: redacted_extra(name, held, redactor) for name, held in extras.items()}
     changed = {name: new for name, old in fields.items() if (new := redactor.value(old)) != old}
-    changed |= {"additional_kwargs": clean} if clean != extras else {}
     return message.model_copy(update=changed) if changed else message
 
 

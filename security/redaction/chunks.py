@@ -10,16 +10,7 @@ from planwright.security.redaction.stream import RedactedStream
 
 Slot = tuple[str, str | int | None]
 """Where a text goes on from chunk to chunk: the words, a block of them, an extra."""
-SENT_BACK = "sent_back"
-"""The extra of a message that goes back to its provider as it came: one with a secret in it is left out."""
 Content = str | list[str | dict[str, object]]
-
-
-def redacted_extra(name: str, held: object, redactor: Redactor) -> object:
-    """Put the secrets in an extra of a message out of sight; what goes back as it came is left out then."""
-    if name == SENT_BACK and (secret := redactor.held_in(held)):
-        return {"secret": secret}
-    return redactor.value(held)
 
 
 class RedactedChunks:
@@ -97,11 +88,7 @@ class RedactedChunks:
         return ""
 
     def _extra(self, name: str, held: object) -> object:
-        return (
-            self._piece(("extra", name), held)
-            if isinstance(held, str)
-            else redacted_extra(name, held, self._redactor)
-        )
+        return self._piece(("extra", name), held) if isinstance(held, str) else self._redactor.value(held)
 
     def _piece(self, slot: Slot, piece: str | None) -> str | None:
         if not piece:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,7 +65,7 @@ def test_a_run_that_was_cancelled_from_outside_is_closed(scene: Scene, number: i
     before = scene.done
     records = open_records(scene.workspace / ".planwright", url=store_url())
     with closing(records), suppress(RunError):  # it may have ended
-        asyncio.run(cancel(records, scene.thread, "kim"))
+        asyncio.run(cancel(records, scene.thread, "kim", datetime.now(UTC)))
     agent = scene.agent("hello", planning={"mode": "never"})
     if then == "asked anew":
         assert scene.ask(agent)["answer"] == "hello"

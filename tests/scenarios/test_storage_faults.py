@@ -15,6 +15,7 @@ from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.stores import open_stores
 from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.domain.clock import utc_now
 from planwright.domain.errors import StoreFailed
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
@@ -162,7 +163,7 @@ def test_what_was_done_before_a_cancel_is_told_as_done(scene: Scene, done_unsett
 
 def test_a_cancel_from_outside_leaves_it_to_whoever_goes_on(scene: Scene, done_unsettled: Agent) -> None:
     with closing(open_records(scene.workspace / ".planwright")) as records:
-        run = asyncio.run(cancel(records, scene.thread, "ada"))
+        run = asyncio.run(cancel(records, scene.thread, "ada", utc_now()))
     assert not run.ended
     scene.recover(done_unsettled)
     told_right(scene, done_unsettled)

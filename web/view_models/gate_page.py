@@ -10,7 +10,7 @@ from typing import get_args
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.approvers import approvers_of
 from planwright.checkpoints.consent.gate import Gate
-from planwright.domain.errors import EffectInDoubt
+from planwright.domain.doubt import Doubt
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.plan_gates import gate_texts
@@ -19,7 +19,6 @@ from planwright.presentation.step_sentence import step_sentence
 from planwright.security.credentials import Caller
 from planwright.web import words
 from planwright.web.drawing.plan_picture import DrawnStep, draw_plan
-from planwright.web.view_models.doubt_page import DoubtPage, doubt_page
 from planwright.web.view_models.values import ValueRow, real_rows, value_rows
 
 TITLES = {"plan": "Approve a plan", "step": "Approve a call", "info": "Answer a question"}
@@ -97,7 +96,7 @@ class GatePage:
     """Questions that it asks."""
     outcomes: Sequence[StepOutcome]
     """What came of each step, where the critic did not accept a run."""
-    doubts: DoubtPage
+    doubts: Sequence[Doubt]
     """Effects in doubt."""
     picture: str
     """The plan as an SVG; "" where there is none."""
@@ -130,10 +129,8 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
         calls=calls,
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
-        outcomes=[_outcome(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
-        if gate.kind == "escalation"
-        else (),
-        doubts=doubt_page(gate.doubts),
+        outcomes=[_outcome(step, card) for step in steps] if gate.kind == "escalation" else (),
+        doubts=gate.doubts,
         picture=draw_plan([_drawn(step, card) for step in planned]),
         approvers=approvers_of(card),
         approvals=[approval.by for approval in gate.approvals],

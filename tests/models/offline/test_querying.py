@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,7 @@ def test_the_rows_are_those_of_the_request(
 ) -> None:
     step, _ = compose(request_, capabilities, SHOP)["steps"]
     assert step["capability"] == "sql.query"
-    with closing(sqlite3.connect(shop)) as database:
+    with sqlite3.connect(shop) as database:
         planned = database.execute(step["params"]["statement"], step["params"].get("parameters", []))
         assert sorted(planned.fetchall()) == sorted(database.execute(statement).fetchall())
 
