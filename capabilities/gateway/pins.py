@@ -10,6 +10,7 @@ from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityChanged
 from planwright.domain.hashing import sha256
 from planwright.domain.verified_step import VerifiedStep
+from planwright.settings.profile import stands_for
 
 GONE = "gone"
 NO_PIN = "an older version planned it, and did not record what it would call"
@@ -57,7 +58,11 @@ def _rules_hash(checked: VerifiedStep, tools: Mapping[str, Capability | None], p
     rules = [
         rule.hash
         for rule in policy.rules
-        if any(rule.match.declared(name, mode, None) for name, mode in modes.items())
+        if any(
+            (rule.match.capability is None or any(stands_for(glob, name) for glob in rule.match.capability))
+            and (rule.match.mode is None or mode is None or mode in rule.match.mode)
+            for name, mode in modes.items()
+        )
     ]
     decisions = [
         spec

@@ -54,11 +54,11 @@ class Match(BaseModel):
     tenant: Globs = None
     """Names or globs of tenants; None for all."""
 
-    def declared(self, name: str, mode: Mode | None, risk: Risk | None) -> bool:
-        """Say whether a capability is one that the rule is about; `mode`, `risk` None where it may be any."""
+    def declared(self, name: str, mode: Mode, risk: Risk | None) -> bool:
+        """Say whether a capability is one of those the rule is about; `risk` None where it may be any."""
         return (
             _names(name, self.capability)
-            and (self.mode is None or mode is None or mode in self.mode)
+            and (self.mode is None or mode in self.mode)
             and (self.risk is None or risk is None or risk in self.risk)
         )
 
