@@ -38,6 +38,7 @@ _STEP_FACTS = (
     "decisions",
     "versions",
     "done_before",
+    "reason",
 )
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 

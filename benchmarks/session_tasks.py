@@ -66,7 +66,7 @@ def resume(stage: Stage, agent: Agent) -> None:
     """Queue a paused session again."""
     thread = _thread(stage)
     with contextlib.suppress(RunError):  # who was killed had done it
-        agent.loop.call(lambda: agent.stores.sessions.resume(thread, "ann", agent.door.clock()))
+        agent.loop.call(lambda: agent.stores.sessions.resume(thread, "ann"))
 
 
 def settle(stage: Stage, agent: Agent) -> None:

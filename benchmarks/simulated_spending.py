@@ -29,12 +29,13 @@ async def _spend(stage: Stage, worker: Worker) -> None:
     within = ProviderBudgetSettings(daily_tokens=DAILY)
     for _ in range(CALLS):
         await asyncio.sleep(world.chance.uniform(0, 5))
-        stage.days.add(str(day_of(world.clock())))
+        now = worker.agent.stores.time.now()
+        stage.days.add(str(day_of(now)))
         try:
             reservation = await budgets.reserve(
                 BudgetedCall("spender", TENANT, PROVIDER, "model", Amount(CALL), lasts_s=LASTS_S),
                 RunBudgetSettings(),
-                world.clock(),
+                now,
                 within=within,
             )
         except BudgetExceeded:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 Clock = Callable[[], datetime]
 LONGEST_S = 10 * 365 * 86_400
 """Most seconds that anything can be asked to last: ten years."""
+LOOKS, LONGEST_LOOK_S = 50, 1.0
 
 
 def utc_now() -> datetime:
@@ -42,15 +50,93 @@ class Timer:
 
 
 def timer_of(clock: Clock) -> Timer:
-    """Find the timer that goes with a clock: that of the machine, or for the clock of a test that clock."""
-    return Timer(boot=boot_id()) if clock is utc_now else Timer(lambda: clock().timestamp())
+    """Find the timer that goes with a clock: that of the machine, or for the clock of a test that clock.
+
+    Containers may have seconds of their own within a boot (time_namespaces(7)).
+    """
+    if clock is not utc_now:
+        return Timer(lambda: clock().timestamp())
+    boot = boot_id()
+    with suppress(OSError):
+        boot = boot and f"{boot}:{os.readlink('/proc/self/ns/time')}"
+    return Timer(boot=boot)
 
 
-@dataclass(frozen=True)
-class Time:
-    """What an agent tells the time by."""
+class AttendedTimeout:
+    """A limit of time, as `asyncio.timeout`, that counts only while the event loop attends to what comes in.
 
-    clock: Clock = utc_now
-    """Tells the time of day, in UTC."""
-    timer: Timer = field(default_factory=Timer)
-    """Tells how time goes by."""
+    A loop with too much to do, or a process that was stopped, hears late of what was there in time: of 450
+    requests at once 436 were given up for want of an answer. So a limit is a number of looks in vain, and
+    between two of them no more counts than they were set apart. Where `idle_s` is given, too, it counts from
+    the last sign of life (`heard`). `looked` is called at every look, with the seconds that count so far.
+    """
+
+    def __init__(
+        self, total_s: float, idle_s: float = math.inf, looked: Callable[[float], None] = lambda _: None
+    ) -> None:
+        self._total_s, self._idle_s, self._looked = total_s, idle_s, looked
+        self._step_s = min(min(total_s, idle_s) / LOOKS, LONGEST_LOOK_S)
+        self._waited_s = self._silent_s = 0.0
+        self._limit = asyncio.timeout(None)
+        self._next: asyncio.TimerHandle | None = None
+        self._over = False
+
+    async def __aenter__(self) -> Self:
+        await self._limit.__aenter__()
+        self._around = _WITHIN.get()
+        self._reset = _WITHIN.set(self)
+        self.go_on()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        self.lift()
+        _WITHIN.reset(self._reset)
+        await self._limit.__aexit__(kind, error, at)
+
+    def expired(self) -> bool:
+        """Say whether it is over, which raises TimeoutError within the block that it limits."""
+        return self._limit.expired()
+
+    def lift(self) -> None:
+        """Let the block go on without a limit."""
+        if self._next is not None:
+            self._next.cancel()
+
+    def go_on(self) -> None:
+        """Count from here on, where it was lifted."""
+        self.lift()
+        left_s = min(self._total_s - self._waited_s, self._idle_s - self._silent_s)
+        step_s = min(self._step_s, left_s)
+        self._next = asyncio.get_running_loop().call_later(step_s, self._look, step_s)
+
+    def silent(self) -> bool:
+        """Say whether nothing has been heard for as long as it may be silent."""
+        return self._silent_s >= self._idle_s
+
+    def _look(self, step_s: float) -> None:
+        self._waited_s += step_s
+        self._silent_s += step_s
+        self._over = self._waited_s >= self._total_s or self.silent()
+        if self._over:
+            self._limit.reschedule(asyncio.get_running_loop().time())
+        else:
+            self.go_on()
+        self._looked(self._waited_s)
+
+    def heard(self) -> None:
+        """Take note of a sign of life, also for the limits around this one."""
+        if not self._over:  # who is given up may say something as it goes
+            self._silent_s = 0.0
+        if self._around is not None:
+            self._around.heard()
+
+
+_WITHIN: ContextVar[AttendedTimeout | None] = ContextVar("within", default=None)
+
+
+def heard() -> None:
+    """Take note of a sign of life from what the limits around this call wait for."""
+    if (limit := _WITHIN.get()) is not None:
+        limit.heard()

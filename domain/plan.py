@@ -89,7 +89,7 @@ class PlanStep(BaseModel):
     id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
     """Name of the step within its plan, as others depend on it."""
     capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
-    """Name of the capability that is called; None for a step that a model does with `tool_hints`."""
+    """Name of the capability that is called; None for a step that a model does."""
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
     )
@@ -101,7 +101,7 @@ class PlanStep(BaseModel):
     inputs: tuple[str, ...] = ()
     """Context keys of earlier steps whose output it uses."""
     tool_hints: tuple[str, ...] = Field((), validation_alias=AliasChoices("tool_hints", "toolHints"))
-    """Names of the capabilities that a model may use where the step has no capability of its own."""
+    """Names of the capabilities that a model may use where the step has none of its own; it may need none."""
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     """Name under which its output is published to `inputs` of later steps; "" for its id."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
@@ -138,8 +138,8 @@ class PlanStep(BaseModel):
 
     @property
     def agentic(self) -> bool:
-        """Whether a model with `tool_hints` does the step, instead of one fixed call."""
-        return not self.capability and bool(self.tool_hints)
+        """Whether a model does the step, with the tools of its hints or with none, and not one fixed call."""
+        return not self.capability
 
     @property
     def routed_by(self) -> ModelHint | None:
@@ -180,6 +180,8 @@ class Plan(BaseModel):
     """What the plan is for, in words, by the planner."""
     intent: str = ""
     """What the planner took the request to mean; no part of the hash."""
+    cannot: str = ""
+    """What of the request it leaves undone, and why, by the planner; "" for nothing."""
     steps: tuple[PlanStep, ...] = ()
     """Steps in the order in which they were written; dependencies decide when they run."""
     on_failed_dependency: Cascade = Field(
@@ -214,6 +216,8 @@ class Plan(BaseModel):
                 del fields["requires"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
+        if not self.cannot:
+            del content["cannot"]
         return sha256(content)
 
     @cached_property

@@ -35,6 +35,11 @@ def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
     return []
 
 
+def same_work(step: PlanStep, other: PlanStep) -> bool:
+    """Say whether two steps do the same, by all that names a step, whatever they wait for."""
+    return uid_of("", step, (), 0) == uid_of("", other, (), 0)
+
+
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
     """Name one attempt at a step; `again` counts those that failed before it."""
     agent = [step.description, list(step.tool_hints)] if step.agentic else []

@@ -27,6 +27,7 @@ EVERYTHING: dict[str, Any] = {
     "revision": 1,
     "goal": "Refund the order",
     "intent": "support.refund",
+    "cannot": "ask the bank",
     "on_failed_dependency": "skip",
     "decision_checkpoints": [{"decision_id": "support.refund.execute", "after_step": "s1"}],
     "steps": [
