@@ -28,6 +28,7 @@ STEP: dict[str, Any] = {
         "inputs": TEXTS,
         "tool_hints": TEXTS,
         "context_key": TEXT,
+        "returns": {"type": "null"},  # nor models that would do a step
         "expected_output": TEXT,
         "success_criteria": {
             "type": ["object", "null"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from planwright.checkpoints.limits import Limit, micro_cents
-from planwright.domain.windows import Window, day_of, month_of
+from planwright.domain.clock import Window, day_of, month_of
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget

@@ -30,9 +30,9 @@ from planwright.checkpoints.budget_usage import (
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import Limit, Unit, refuse_overspending, say, unpriced
 from planwright.checkpoints.ownership.fencing import held, ride
+from planwright.domain.clock import utc_text
 from planwright.domain.errors import BudgetExceeded, PlanwrightError
 from planwright.domain.lease import Lease
-from planwright.domain.windows import utc_text
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve

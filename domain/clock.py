@@ -1,4 +1,4 @@
-"""The clock, which anybody may set, and the time that goes by, which nobody can."""
+"""The clock, which anybody may set, the time that goes by, which nobody can, and days and months in UTC."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 Clock = Callable[[], datetime]
 LONGEST_S = 10 * 365 * 86_400
@@ -140,3 +140,42 @@ def heard() -> None:
     """Take note of a sign of life from what the limits around this call wait for."""
     if (limit := _WITHIN.get()) is not None:
         limit.heard()
+
+
+@dataclass(frozen=True)
+class Window:
+    """A day or month in which a provider's limits count; `name` is what people read.
+
+    Times in ISO 8601 from `start` on and before `end` belong to it.
+    """
+
+    period: Literal["day", "month"]
+    """Whether it is a day or a month, of UTC."""
+    name: str
+    """What people read: `2026-11-22` for a day, `2026-11` for a month."""
+    start: str
+    """Its first day, as an ISO 8601 date; later texts of moments sort after it."""
+    end: str
+    """The first day after it, as an ISO 8601 date."""
+
+
+def day_of(at: datetime) -> Window:
+    """Find the day of a moment."""
+    day = _date(at)
+    return Window("day", day.isoformat(), day.isoformat(), (day + timedelta(days=1)).isoformat())
+
+
+def month_of(at: datetime) -> Window:
+    """Find the month of a moment."""
+    first = _date(at).replace(day=1)
+    following = (first + timedelta(days=31)).replace(day=1)
+    return Window("month", f"{first:%Y-%m}", first.isoformat(), following.isoformat())
+
+
+def utc_text(at: datetime) -> str:
+    """Spell a moment so that texts sort as moments do, and after the name of their own day."""
+    return at.astimezone(UTC).isoformat()
+
+
+def _date(at: datetime) -> date:
+    return at.astimezone(UTC).date()

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.declared_returns import read_returns
 from planwright.domain.hashing import sha256
 from planwright.domain.model_hint import HintField, ModelHint
 from planwright.domain.references import step_references
@@ -104,6 +105,8 @@ class PlanStep(BaseModel):
     """Names of the capabilities that a model may use where the step has none of its own; it may need none."""
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     """Name under which its output is published to `inputs` of later steps; "" for its id."""
+    returns: Annotated[dict[str, JsonValue] | None, BeforeValidator(read_returns)] = None
+    """JSON Schema of what a model returns that does the step; None for its words, as `text`."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
     """What the step should bring, in words, for the model that does it and for the critic; else ""."""
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
@@ -214,6 +217,8 @@ class Plan(BaseModel):
                 del fields["compensation"]
             if not step.requires:
                 del fields["requires"]
+            if step.returns is None:
+                del fields["returns"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
         if not self.cannot:

@@ -54,6 +54,7 @@ def step_opening(
         section("missing", [f"{name} brought nothing" for name in missing]),
         section("refused", refused, foreign=True),
         section("approach", approach, foreign=True),
+        section("returns", step.returns or ""),
     ]
     text = render("agent_step", sections="".join(sections))
     loop = LoopTask(

@@ -162,7 +162,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    gates, router = CallGates(stores.gates, stores.allow_rules, settings), parts.models.router
+    gates = CallGates(stores.gates, stores.allow_rules, settings)
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))
@@ -174,7 +174,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     sequence.add_node("dispatch", dispatch(gateway), open_steps, ["direct_step", "lane"])
     add_node(graph, "direct_step", direct_step(runner), StepTask)
     envelopes = Envelopes(stores.work, parts.registry)
-    by_agent = agentic_step(loop, runner, router, envelopes, settings)
+    by_agent = agentic_step(loop, runner, parts.models, envelopes, settings)
     approach = another_approach(parts.models, runner, settings)
     graph.add_node("lane", lane(build_lane(runner, gates, by_agent, approach, run_chain)))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))

@@ -29,6 +29,8 @@ def idle_fields(plan: Plan, registry: Registry) -> Iterator[Finding]:
 def _of_call(step: PlanStep) -> Iterator[tuple[str, str]]:
     if step.model_hint is not None:
         yield "a fixed call asks no model", "leave `model_hint` out, or `capability`"
+    if step.returns is not None:
+        yield "a fixed call returns what its capability does", "leave `returns` out, or `capability`"
     if others := [name for name in step.tool_hints if name != step.capability]:
         yield (
             f"a fixed call uses no other tools, as {', '.join(others)}",

@@ -28,6 +28,7 @@ _STEP: dict[str, object] = {
     "params": _FREE,
     "depends_on": _TEXTS,
     "tool_hints": _TEXTS,
+    "returns": _of(_FREE, 'of a step without capability: {"report": "str", "points": "str[]"}'),
     "model_hint": _of(_FREE, "requires_(reasoning|code|vision|…): true|preferred, min_context"),
     "estimated_risk": {"enum": list(RISKS)},
     "success_criteria": _of(_FREE, _CEL),

@@ -42,7 +42,8 @@ def same_work(step: PlanStep, other: PlanStep) -> bool:
 
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
     """Name one attempt at a step; `again` counts those that failed before it."""
-    agent = [step.description, list(step.tool_hints)] if step.agentic else []
+    agent: list[object] = [step.description, list(step.tool_hints)] if step.agentic else []
+    agent += [step.returns] if step.agentic and step.returns else []
     hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
     content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
     return "step_" + sha256(content)[:16]

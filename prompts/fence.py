@@ -28,8 +28,8 @@ _TAGS = (
     r"untrusted tool tools function functions invoke parameter system assistant user human developer model"
     r" instruction instructions think thinking task history newest memories capabilities schemas about"
     r" databases gates decisions models done draft findings said cannot call criterion output answer known"
-    r" request result results goal expected missing refused approach failed step bos eos s"
-    r" start_of_turn end_of_turn"
+    r" request result results returns words wrong goal expected missing refused approach failed step"
+    r" bos eos s start_of_turn end_of_turn"
 )
 _TAG = re.compile(
     rf"<(?=[\s/]*+(?:(?:{'|'.join(_TAGS.split())})\b|(?:untrusted|tool|function|im|header)[_-])|[|｜]|<\s*+/?SYS)",

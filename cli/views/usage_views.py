@@ -13,8 +13,8 @@ from rich.table import Table
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
+from planwright.domain.clock import day_of, month_of
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
-from planwright.domain.windows import day_of, month_of
 from planwright.presentation.rows import Report
 from planwright.settings.settings import Settings, load
 
