@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage simulate clock waiting corruptions doubts crash-calls oracle order soak plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -64,6 +64,10 @@ crash-calls: setup  ## kill -9 at 2,000 system calls, in 500 runs twice, then re
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.crash_calls
 
+changed-world: setup  ## kill -9 at system calls, then code, policy, clock or store change before the resume -> changed_world.json
+	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
+	$(BIN)/python -m benchmarks.changed_world
+
 fuzz: setup  ## 20,000 malformed tool calls through the agentic loop -> fuzz.json jail.json
 	$(BIN)/python -m benchmarks.fuzz_calls
 
@@ -78,6 +82,9 @@ saga: setup  ## Ten plans fail at each step, and are undone while processes die 
 
 audit: setup  ## Change one thing in stores of real runs, and find it; replay every run -> audit.json
 	$(BIN)/python -m benchmarks.audit
+
+contracts: setup  ## Twelve kinds of model servers that refuse what the real ones refuse, in every shape of a run -> contracts.json
+	$(BIN)/python -m benchmarks.contracts
 
 quirks: setup  ## Ways in which model servers differ, in every role and way of streaming -> quirks.json
 	$(BIN)/python -m benchmarks.quirks
@@ -152,12 +159,16 @@ owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespac
 simulate: setup  ## 2,000 seeds of workers that die, disks that fail and clocks that are turned, in simulated time -> simulate.json
 	$(BIN)/python -m benchmarks.simulate
 
-clock: setup  ## 200 seeds of a clock a day on, a day back, frozen: gates and budgets in simulated time -> clock.json
+clock: setup  ## 200 seeds of a clock a day off, 200 of workers whose clocks are a week off, in simulated time -> clock.json weeks.json
 	$(BIN)/python -m benchmarks.simulate --clocks
+	$(BIN)/python -m benchmarks.simulate --weeks
 
 storage: setup  ## Every n-th write call fails, or a lock is held; then every run has to go on -> storage.json simulate.json clock.json
 	@command -v cc > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends gcc libc6-dev
 	$(BIN)/python -m benchmarks.storage
+
+setbacks: setup postgresql  ## 500 damaged logs of dead processes, 50 stores set back: is anybody told before an effect is made again? -> setbacks.json
+	$(BIN)/python -m benchmarks.setbacks
 
 plans: setup  ## 50,000 spoiled plans, read and judged by us and by a judge of another make -> plans.json
 	$(BIN)/python -m benchmarks.plans
@@ -173,6 +184,9 @@ sessions: setup  ## 2,500 sessions of twenty shapes, whose processes are killed 
 
 scale: setup postgresql  ## Files and PostgreSQL side by side: throughput, 10,000 gates, 500 live sessions, 10,000 steps -> scale.json
 	$(BIN)/python -m benchmarks.scale
+
+crowd: setup  ## 1,000 requests at once in one process, in five shapes: all complete, nobody is given up -> crowd.json
+	$(BIN)/python -m benchmarks.crowd
 
 soak: setup  ## 10 minutes of random requests, gates, cancels, kills, pauses: do all records agree? -> soak.json
 	$(BIN)/python -m benchmarks.soak
@@ -192,4 +206,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json simulate.json clock.json crash_calls.json order.json soak.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

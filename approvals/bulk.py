@@ -14,7 +14,6 @@ from planwright.approvals.bulk_outcomes import ApprovalEnd, BulkApproval, GateOu
 from planwright.approvals.pending import PendingApprovals, PendingGate, pending_approvals
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, PlanwrightError, StoreFailed
 from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
@@ -41,15 +40,14 @@ class Resumable(Protocol):
 class BulkApprovals:
     """Find what can be approved together, and approve it gate by gate."""
 
-    def __init__(self, agent: Resumable, stores: Stores, clock: Clock) -> None:
+    def __init__(self, agent: Resumable, stores: Stores) -> None:
         self._agent = agent
         self._stores = stores
-        self._clock = clock
 
     async def pending(self, capability: str, options: BulkOptions) -> PendingApprovals:
         """List the gates that call a capability (a name or a glob), with those that are to be left."""
         tenant, decision = options.get("tenant", "default"), _decision(options)
-        gates = await self._stores.gates.waiting(self._clock())
+        gates = await self._stores.gates.waiting()
         theirs = (gate for gate in gates if fnmatchcase(gate.tenant, tenant))
         return pending_approvals(theirs, capability, decision)
 

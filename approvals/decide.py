@@ -18,7 +18,6 @@ from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import TERMINAL
 from planwright.state.agent_state import ModelRoute
-from planwright.state.invocation import Clock
 
 MOST_RUNS = 1_000
 
@@ -69,10 +68,9 @@ class ShownGates:
 class Answering:
     """Take answers to gates: read, bound to a gate, reviewed, then on record."""
 
-    def __init__(self, stores: Stores, review: Review, clock: Clock) -> None:
+    def __init__(self, stores: Stores, review: Review) -> None:
         self._stores = stores
         self._review = review
-        self._clock = clock
         self.shown_gates = ShownGates()
 
     async def resume(
@@ -95,7 +93,7 @@ class Answering:
         if not _names_gates(answer, {*interrupts, *interrupts.values()}):
             self.shown_gates.check(bound)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
-        await self._stores.gates.decide_all(decisions, self._clock())
+        await self._stores.gates.decide_all(decisions, self._stores.time.now())
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
@@ -111,7 +109,9 @@ class Answering:
             if not offered.means(gate, answer):
                 return f"name the gate in the answer: gate_id {gate.gate_id}"
             (item,) = bind(answer, [gate], {}, channel)
-            await self._stores.gates.decide(gate.gate_id, await self._reviewed(item, snapshot), self._clock())
+            await self._stores.gates.decide(
+                gate.gate_id, await self._reviewed(item, snapshot), self._stores.time.now()
+            )
         except GateError as error:
             return str(error)
         return ""
@@ -123,14 +123,14 @@ class Answering:
         """
         run = await self._stores.forks.run_named(name)
         decision, _ = read_decision({"type": "respond", "effects": effects, "decided_by": by}, by)
-        await self._stores.doubts.decide(run.run_id, decision.effects, by, self._clock())
+        await self._stores.doubts.decide(run.run_id, decision.effects, by, self._stores.time.now())
 
     async def preview(self, gate: Gate, edit: object, snapshot: StateSnapshot) -> Plan:
         """Read an edit as the next revision of the plan of a gate, by all the rules, and record nothing.
 
         Raises GateError with the findings when it may not run.
         """
-        return await self._review(gate, edit, self._clock(), _model_of(snapshot))
+        return await self._review(gate, edit, self._stores.time.now(), _model_of(snapshot))
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
         """Read the plan of an edit, by all the rules, before any answer is recorded."""

@@ -38,6 +38,7 @@ _STEP_FACTS = (
     "decisions",
     "versions",
     "done_before",
+    "reason",
 )
 _PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
 
@@ -114,7 +115,7 @@ def _agentic(fields: dict[str, object], base: PlanStep | None, where: str) -> di
     name = fields.get("capability", base.shown_name if base else None)
     if name != AGENT:
         fixed = base is not None and base.agentic and name is not None
-        return {"tool_hints": (), **fields} if fixed else fields
+        return {"tool_hints": (), "returns": None, **fields} if fixed else fields
     params = fields.get("params")
     if isinstance(params, Mapping) and "tools" in params:
         if "tool_hints" in fields:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planwright.approvals.card import doubt_list
 from planwright.approvals.cards import Card
 from planwright.critic.ruling import why
-from planwright.domain.doubt import Doubt
+from planwright.domain.doubt import NOBODY_KNOWS, Doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import json_text
 from planwright.domain.results import RunVerdict, StepResult, StepScore
@@ -47,12 +47,17 @@ def escalation_card(
     again = any(result.status == "failed" for _, result in open_)
     floor = not again and any(score.floor_broken for score in scores.values())
     doubtful = [entry.step.id for entry, result in open_ if result.code == EffectInDoubt.code]
-    args: Card = {entry.step.id: _why(result, scores.get(entry.step.id)) for entry, result in open_}
+    in_doubt = doubtful if doubts else []  # each of their effects says why by itself
+    args: Card = {
+        entry.step.id: _why(result, scores.get(entry.step.id))
+        for entry, result in open_
+        if entry.step.id not in in_doubt
+    }
     answers = _answers(doubts, again=again, floor=floor, respond=replans_left > 0)
     return {
         "goal": goal,
         "capability": "escalation",
-        "step_id": ", ".join(args),
+        "step_id": ", ".join(entry.step.id for entry, _ in open_),
         "description": f"{goal}. {answers} Reject: {_ending(verdict.run_id, undo)}",
         "args": args,
         "steps": [_step(entry, results.get(entry.uid), scores.get(entry.step.id)) for entry in checked],
@@ -60,7 +65,7 @@ def escalation_card(
         "approve": "again" if again or doubts else "" if floor else "accept",
         "undo": list(undo),
         "replans_left": replans_left,
-        "reason": verdict.reason,
+        "reason": NOBODY_KNOWS if doubts and not args else verdict.reason,
         "verdict": verdict.verdict,
         "not_judged": list(verdict.not_judged),
         "risk": highest_risk(*(entry.risk for entry, _ in open_)),
@@ -96,11 +101,19 @@ def _step(entry: VerifiedStep, result: StepResult | None, score: StepScore | Non
         "params": entry.step.params,
         "risk": entry.risk,
         "mode": entry.mode,
-        "status": result.status if result else "open",
+        "status": _status(result),
     }
+    if row["status"] == EffectInDoubt.code:
+        return row
     if result is not None and result.status == "completed":
         row["output"] = "a large one, on record" if result.blob else _preview(json_text(result.output))
     return {**row, **({"findings": list(score.findings)} if score and score.findings else {})}
+
+
+def _status(result: StepResult | None) -> str:
+    if result is None:
+        return "open"
+    return EffectInDoubt.code if result.code == EffectInDoubt.code else result.status
 
 
 def _preview(text: str) -> str:

@@ -20,6 +20,7 @@ from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schem
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
 from planwright.checkpoints.consent.gates import Gates
+from planwright.presentation.doubt_lines import asked_lines
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
@@ -264,7 +265,7 @@ def _describe(gate: Gate) -> str:
         return f"Approve the plan: {gate.card['goal']} ({count}, risk {gate.card['risk']})"
     if gate.kind == "escalation":
         headline = f"Decide over {gate.card['step_id']}: {gate.card['description']} ({gate.card['reason']})"
-        return "\n".join([headline, *map(str, gate.doubts)])
+        return "\n".join([headline, *asked_lines(gate.doubts)])
     if gate.kind == "info":
         return f"Answer, for: {gate.card['description']}"
     return describe_call(gate.card)

@@ -157,5 +157,5 @@ def _warnings(gate: Gate) -> list[str]:
     parts = [gate.card, *gate.calls, *(card_steps(gate.card) if gate.kind == "plan" else ())]
     lists = [part.get("marks") for part in parts]
     marks = [str(mark) for entries in lists if isinstance(entries, list) for mark in entries]
-    again = ["this run has made the same call before" for part in parts if part.get("done_before")]
+    again = ["this run has done the same or the like before" for part in parts if part.get("done_before")]
     return [*marks, *again]

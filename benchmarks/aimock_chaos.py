@@ -49,14 +49,15 @@ async def play(case: Case, server: Aimock, folder: Path, number: int) -> str:
     struck = model_of(case.name, case.turn)
     models = [*[DOWN] * case.place, struck, *[UP] * (len(NAMES) - case.place - 1)]
     limits = {"failover": {"retries": 1, "base_ms": 1}, "execution": {"step_timeout_s": 5}}
-    async with desk_at(folder, [f"{server.url}/{surface}" for surface in SURFACES], models, **limits) as desk:
+    urls = [f"{server.url}/{surface}" for surface in SURFACES]
+    idle_s = SHORT_S if case.fault.slow else LONG_S
+    async with desk_at(folder, urls, models, idle_s, **limits) as desk:
         for turn in range(case.turn + 1):
             strikes = turn == case.turn
             expected = case.expected if strikes else ""
             calls = case.fault.calls if strikes and not case.fault.outcome else (ARGUMENTS,)
             try:
-                timeout_s = SHORT_S if strikes and case.fault.slow else LONG_S
-                reply = await desk.ask(number + turn, turn, case.streams, timeout_s)
+                reply = await desk.ask(number + turn, turn, case.streams)
                 ended = "" if _calls(reply) == calls else f"the calls {_calls(reply)}"[:80]
             except ModelError as error:
                 ended = type(error).__name__
@@ -133,7 +134,7 @@ async def traffic(
             if number % SWITCH_EVERY == 0:
                 await asyncio.to_thread(take_down, servers, chance.choice(servers), chance.choice(ALWAYS))
             try:
-                reply = await desk.ask(number, 0, streams, LONG_S)
+                reply = await desk.ask(number, 0, streams)
             except ModelError:
                 return
             succeeded += 1

@@ -53,14 +53,14 @@ async def decisions(folder: Path, count: int) -> Figure:
     stores = await asyncio.to_thread(open_stores, settings.store_folder)
     decision, now = Decision(answer="approve", decided_by="bench", channel="python"), datetime.now(UTC)
     try:
-        gates = [gate.gate_id for gate in await stores.gates.waiting(now)]
+        gates = [gate.gate_id for gate in await stores.gates.waiting()]
         began = time.perf_counter()
         for first in range(0, count, AT_ONCE):
             await asyncio.gather(
                 *(stores.gates.decide(gate, decision, now) for gate in gates[first : first + AT_ONCE])
             )
         rate = count / (time.perf_counter() - began)
-        left = await stores.gates.waiting(now)
+        left = await stores.gates.waiting()
     finally:
         await asyncio.to_thread(stores.close)
     if len(gates) != count or left:

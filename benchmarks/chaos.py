@@ -112,13 +112,13 @@ async def play(case: Case, port: int, folder: Path, number: int) -> str:
     """Play one case; return what went otherwise than it should, or nothing."""
     names = ["503"] * case.place + [f"{case.fault}@{case.turn}"] + ["ok"] * (len(NAMES) - case.place - 1)
     limits = {"failover": {"retries": 1, "base_ms": 1}, "execution": {"step_timeout_s": 5}}
-    async with desk_at(folder, addresses(port), names, **limits) as desk:
+    idle_s = SHORT_S if case.slow else LONG_S
+    async with desk_at(folder, addresses(port), names, idle_s, **limits) as desk:
         for turn in range(case.turn + 1):
             strikes = turn == case.turn
             expected = case.expected if strikes else ""
             try:
-                timeout_s = SHORT_S if strikes and case.slow else LONG_S
-                reply = await desk.ask(number + turn, turn, case.fault.startswith("stream"), timeout_s)
+                reply = await desk.ask(number + turn, turn, case.fault.startswith("stream"))
                 ended = "" if _calls(reply) == [str(number + turn)] else f"the calls {_calls(reply)}"
             except ModelError as error:
                 ended = type(error).__name__
@@ -154,7 +154,7 @@ async def traffic(count: int, seed: int, port: int, folder: Path, at_once: int =
             if number % SWITCH_EVERY == 0:
                 await asyncio.to_thread(take_down, port, chance.choice(NAMES), chance.choice(PASSING))
             try:
-                made.update(_calls(await desk.ask(number, 0, streams, LONG_S)))
+                made.update(_calls(await desk.ask(number, 0, streams)))
             except ModelError:
                 failed += 1
 

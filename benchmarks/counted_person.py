@@ -26,7 +26,6 @@ from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.single_call import SingleCall, begin
-from planwright.state.invocation import utc_now
 
 ROUNDS, REFUSED, PAUSE_S = 40, 3, 0.05
 FORKED, UNDONE = "22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"
@@ -109,7 +108,7 @@ class Person:
         step = PlanStep(id="remember", capability="memory.write", params=args, description="Remember it")
         stores, context = self.agent.stores, RunContext(provider="embedded")
         call = SingleCall(step, f"Remember: {SAID}", run["run_id"], "it")
-        self.agent.loop.call(lambda: begin(stores, call, context, utc_now))
+        self.agent.loop.call(lambda: begin(stores, call, context))
 
     def _enter(self, given: Any, thread: str) -> None:
         context = RunContext(planning_mode=self.stage.shape.mode) if isinstance(given, dict) else None

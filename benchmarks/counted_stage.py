@@ -56,6 +56,7 @@ class Stage:
     busy_timeout_s: float = 30
     settings: dict[str, Any] = field(default_factory=dict)
     url: str = ""  # of the store in PostgreSQL; empty where it is a file
+    clock: Clock = utc_now
 
     @property
     def store(self) -> Path:
@@ -75,7 +76,7 @@ class Stage:
             database.call("create", lambda connection: None)
         agent.close()
 
-    def open(self, boundary: Boundary | None = None, clock: Clock = utc_now) -> Agent:
+    def open(self, boundary: Boundary | None = None) -> Agent:
         """Open an agent over the workspace, with this shape's model behind a provider."""
         provider = {
             "base_url": f"http://127.0.0.1:{self.receiver.port}/v1",
@@ -95,8 +96,9 @@ class Stage:
             busy_timeout_s=self.busy_timeout_s,
             boundary=boundary,
             url=settings.store_url,
+            clock=self.clock,
         )
-        return build_graph(settings, capabilities=self.capabilities(), stores=stores, clock=clock)
+        return build_graph(settings, capabilities=self.capabilities(), stores=stores)
 
     def capabilities(self) -> list[Capability]:
         """Declare what its runs call."""

@@ -51,7 +51,7 @@ class Desk:
     router: Router
     invocation: Invocation
 
-    async def ask(self, number: int, turn: int, streams: bool, timeout_s: float) -> AIMessage:
+    async def ask(self, number: int, turn: int, streams: bool) -> AIMessage:
         """Ask for a call that names `number`, after so many turns. Raises ModelError."""
         earlier: list[AnyMessage] = []
         for said in range(turn):
@@ -60,7 +60,7 @@ class Desk:
         async def chat(_: object) -> AIMessage:
             return await self.models.chat(
                 self.router.route(),
-                ChatPrompt("agent", [*earlier, HumanMessage(f"request {number}")], [TOOL], timeout_s),
+                ChatPrompt("agent", [*earlier, HumanMessage(f"request {number}")], [TOOL]),
                 self.invocation,
                 f"{number}.{turn}",
             )
@@ -83,11 +83,12 @@ RUN = Run(
 
 @asynccontextmanager
 async def desk_at(
-    folder: Path, base_urls: Sequence[str], models: Sequence[str], **limits: Any
+    folder: Path, base_urls: Sequence[str], models: Sequence[str], idle_s: float = 60, **limits: Any
 ) -> AsyncIterator[Desk]:
     """Open models at three providers, the first of which is the first to be asked."""
+    own = {"api_key": "k", "idle_timeout_s": idle_s, "reply_timeout_s": idle_s}
     providers = {
-        name: {"base_url": base_url, "model": model, "priority": place, "api_key": "k"}
+        name: {"base_url": base_url, "model": model, "priority": place, **own}
         for place, (name, base_url, model) in enumerate(zip(NAMES, base_urls, models, strict=True))
     }
     settings = load(folder, providers=providers, **limits)

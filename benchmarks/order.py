@@ -32,7 +32,6 @@ from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.policy.file import default_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import CapabilityError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
@@ -194,7 +193,7 @@ async def sweep(count: int, seed: int, most: int, folder: Path, *, orders: int, 
     alone, beside = settings_of(folder / "one by one"), settings_of(folder / "at once")
     stores = open_stores(alone.store_folder)
     registry = load_registry(alone.workspace)
-    loop = Loop(registry, open_call_context(alone, stores, registry, default_policy(), Redactor(), utc_now))
+    loop = Loop(registry, open_call_context(alone, stores, registry, default_policy(), Redactor()))
     replies = [text for plan in plans for text in (json.dumps({"goal": "g", "steps": plan}), "done")]
     agent = build_graph(beside, model=ScriptedModel(replies=list(replies))) if by_agent else None
     try:

@@ -5,7 +5,8 @@ one completed dependency proceeds with partial context; with none it is skipped;
 skips at the first failure, and the default of a plan is partial. What is transient is retried; what still
 fails has failed. A tool's failure is planned round within the budget; a no of a person or of the policy is
 terminal, and nothing goes round it. Cancelling: running calls finish, pending steps are skipped, and the run
-is cancelled. A new plan keeps every effect that is done, each for one equal call; one more needs a person.
+is cancelled. What is done stays in every later plan under its id, and is not done again; an effect counts for
+one equal call under another id instead. One more needs a person.
 """
 
 from __future__ import annotations
@@ -85,10 +86,15 @@ class _Run:
         self.forbidden = False
         self._done: Counter[Call] = Counter()
         self._refused: set[Call] = set()
+        self._stays: dict[str, Step] = {}
 
     def settle(self, plan: Sketch) -> dict[str, Status]:
-        """Settle the steps of a plan, one after the other."""
+        """Settle the steps of a plan, one after the other, behind what stays of earlier ones."""
         left, steps = Counter(self._done), dict[str, Status]()
+        listed, calls = {step.id for step in plan.steps}, {step.call for step in plan.steps if step.effect}
+        for id_, step in self._stays.items():
+            if id_ not in listed and step.call not in calls:
+                steps[id_] = "completed"
         before = set(self._done)
         for step in plan.steps:
             missing = [need for need in step.needs if steps[need] != "completed"]
@@ -97,6 +103,8 @@ class _Run:
                 steps[step.id] = "skipped"
             else:
                 steps[step.id] = self._made(step, left, before)
+            if steps[step.id] == "completed":
+                self._stays[step.id] = step
         return steps
 
     def _made(self, step: Step, left: Counter[Call], before: set[Call]) -> Status:

@@ -28,6 +28,7 @@ STEP: dict[str, Any] = {
         "inputs": TEXTS,
         "tool_hints": TEXTS,
         "context_key": TEXT,
+        "returns": {"type": "null"},  # nor models that would do a step
         "expected_output": TEXT,
         "success_criteria": {
             "type": ["object", "null"],
@@ -52,6 +53,7 @@ PLAN: dict[str, Any] = {
         "revision": {"type": "integer"},
         "goal": TEXT,
         "intent": TEXT,
+        "cannot": TEXT,
         "steps": {"type": "array", "items": STEP, "maxItems": 21},
         "on_failed_dependency": {"enum": ["partial", "skip"]},
         "decision_checkpoints": {"type": "array"},
@@ -140,7 +142,7 @@ def _step_flaw(step: dict[str, Any], earlier: list[str]) -> str:
     call = step["capability"]
     if not call:
         hints = step["tool_hints"]
-        whole = hints and set(hints) <= ARGS.keys() - {"respond"} and step["description"].strip()
+        whole = set(hints) <= ARGS.keys() - {"respond"} and step["description"].strip()
         return (
             "" if whole and not step["params"] and step["timeout_s"] is None else "an agent without its task"
         )

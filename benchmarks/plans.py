@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.plan_validator import lost, why_wrong
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import proposal_of
+from planwright.planning.plan_proposal import proposal_of
 from tests.planning.plan_world import judged
 
 MANY, SEED = 50_000, 11

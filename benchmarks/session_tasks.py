@@ -27,15 +27,14 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Leap:
-    """A clock that stands at noon, and a minute later from its second reading on."""
+    """A clock that stands at noon, and a minute later once a worker has `begun`."""
 
     def __init__(self) -> None:
-        self.readings = 0
+        self.begun = False
 
     def __call__(self) -> datetime:
         """Read it."""
-        self.readings += 1
-        return NOON if self.readings == 1 else NOON + timedelta(seconds=61)
+        return NOON + timedelta(seconds=61) if self.begun else NOON
 
 
 def enqueue(stage: Stage, agent: Agent) -> None:
@@ -52,7 +51,10 @@ def work(stage: Stage, agent: Agent) -> None:
 
     async def run() -> None:
         async with agent:
-            await Worker(agent).run(until_idle=True)
+            worker = Worker(agent)
+            if isinstance(stage.clock, Leap):
+                stage.clock.begun = True
+            await worker.run(until_idle=True)
 
     asyncio.run(run())
 
@@ -66,7 +68,7 @@ def resume(stage: Stage, agent: Agent) -> None:
     """Queue a paused session again."""
     thread = _thread(stage)
     with contextlib.suppress(RunError):  # who was killed had done it
-        agent.loop.call(lambda: agent.stores.sessions.resume(thread, "ann", agent.door.clock()))
+        agent.loop.call(lambda: agent.stores.sessions.resume(thread, "ann"))
 
 
 def settle(stage: Stage, agent: Agent) -> None:

@@ -11,7 +11,7 @@ import os
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,6 @@ from benchmarks.session_verdict import session_wrong
 from benchmarks.strikes import Point, Strike, Trap, stand_at_checkpoints
 from planwright.domain.errors import StoreFailed
 from planwright.graph import watching
-from planwright.state.invocation import utc_now
 
 MOST, HEARD_S = 40, 0.1
 IN_BACKGROUND = "SELECT run_id FROM sessions"
@@ -193,13 +192,13 @@ class Play:
 
     def _be(self, task: Task, trap: Trap | None) -> None:
         """Do the task with an agent of its own; a store that fails is tried again by the next process."""
-        clock = Leap() if self.shape.scheduled else utc_now
+        stage = replace(self.stage, clock=Leap()) if self.shape.scheduled else self.stage
         with contextlib.suppress(StoreFailed):
             at_checkpoints = self.point.strike == "checkpoint"
-            agent = self.stage.open(None if at_checkpoints else trap, clock)
+            agent = stage.open(None if at_checkpoints else trap)
             if at_checkpoints and trap is not None:
                 stand_at_checkpoints(agent.stores.saver, trap)
             try:
-                task(self.stage, agent)
+                task(stage, agent)
             finally:
                 agent.close()

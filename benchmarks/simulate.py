@@ -1,7 +1,7 @@
 """Runs in time that does not pass, on disks that fail, by workers that die: in an order that a seed decides.
 
-Prints tables, writes `simulate.json`, or `clock.json` with `--clocks`, and exits with 1 when anything was
-wrong. `--seed N` plays one seed and prints its trace.
+Prints tables, writes `simulate.json`, `clock.json` with `--clocks`, or `weeks.json` with `--weeks`, and exits
+with 1 when anything was wrong. `--seed N` plays one seed and prints its trace.
 """
 
 from __future__ import annotations
@@ -24,8 +24,13 @@ from rich.table import Table
 
 from benchmarks.counted_stage import quick_folder
 from benchmarks.simulated_trial import Played, play
+from benchmarks.simulated_weeks import play_weeks
 
 SEEDS, OF_CLOCKS = 2000, 200
+KINDS = {
+    "clocks": "trouble nothing but the clock",
+    "weeks": "sessions and schedules by clocks that are a week off",
+}
 
 
 def main() -> int:
@@ -33,16 +38,16 @@ def main() -> int:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="simulate-", dir=quick_folder()) as folder:
         if options.seed is not None:
-            played = play(options.seed, Path(folder) / "workspace", clocks=options.clocks)
-            print(*played.trace, played.digest, played.counts, sep="\n")
+            played = _one(options.seed, Path(folder) / "workspace", options.kind)
+            print(*played.trace, played.digest, played.counts, played.spans, sep="\n")
             return int(bool(played.wrong))
         began = time.perf_counter()
-        count = options.seeds or (OF_CLOCKS if options.clocks else SEEDS)
-        work = partial(_play, folder=Path(folder), clocks=options.clocks)
+        count = options.seeds or (SEEDS if options.kind == "simulate" else OF_CLOCKS)
+        work = partial(_play, folder=Path(folder), kind=options.kind)
         rows = _spread(work, range(options.first, options.first + count), options.processes)
     figures = figures_of(rows)
     figures["seconds"] = round(time.perf_counter() - began, 1)
-    place = options.json or Path("clock.json" if options.clocks else "simulate.json")
+    place = options.json or Path("clock.json" if options.kind == "clocks" else f"{options.kind}.json")
     place.write_text(json.dumps(figures, indent=2) + "\n")
     _print(Console(), figures)
     return int(bool(figures["wrong"]))
@@ -56,8 +61,12 @@ def _spread(work: Callable[[int], Played], seeds: range, processes: int) -> list
         return list(pool.imap(work, seeds, chunksize=10))
 
 
-def _play(seed: int, folder: Path, clocks: bool) -> Played:
-    played = play(seed, folder / str(seed), clocks=clocks)
+def _one(seed: int, folder: Path, kind: str) -> Played:
+    return play_weeks(seed, folder) if kind == "weeks" else play(seed, folder, clocks=kind == "clocks")
+
+
+def _play(seed: int, folder: Path, kind: str) -> Played:
+    played = _one(seed, folder / str(seed), kind)
     played.trace.clear()
     shutil.rmtree(folder / str(seed))
     return played
@@ -80,6 +89,7 @@ def figures_of(rows: Sequence[Played]) -> dict[str, Any]:
         "effects": sum(row.effects for row in rows),
         "simulated_hours": round(sum(row.seconds for row in rows) / 3600, 1),
         "counts": dict(sorted(counts.items())),
+        "most": {name: max(row.spans.get(name, 0) for row in rows) for name in rows[0].spans},
         "wrong": {str(row.seed): row.wrong for row in rows if row.wrong},
     }
 
@@ -90,7 +100,8 @@ def _print(console: Console, figures: dict[str, Any]) -> None:
     for way, ends in figures["by_way"].items():
         table.add_row(way, *(str(ends.get(status, 0)) for status in statuses))
     console.print(table)
-    console.print(", ".join(f"{what}: {count}" for what, count in figures["counts"].items()))
+    for sums in (figures["counts"], figures["most"]):
+        console.print(", ".join(f"{what}: {count}" for what, count in sums.items()))
     for seed, wrong in figures["wrong"].items():
         console.print(f"[red]seed {seed}[/]: {'; '.join(wrong)}")
     console.print(f"wrong: {len(figures['wrong'])} of {figures['seeds']} seeds, {figures['seconds']} s")
@@ -101,7 +112,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, help=f"how many ({SEEDS}; {OF_CLOCKS} of clocks)")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--seed", type=int, help="play this seed only, and print its trace")
-    parser.add_argument("--clocks", action="store_true", help="trouble nothing but the clock")
+    kinds = parser.add_mutually_exclusive_group()
+    for kind, text in KINDS.items():
+        kinds.add_argument(f"--{kind}", action="store_const", dest="kind", const=kind, help=text)
+    parser.set_defaults(kind="simulate")
     parser.add_argument("--processes", type=int, default=2, help="how many share the seeds; 1 starts none")
     parser.add_argument("--json", type=Path, help="where the figures go")
     return parser.parse_args()

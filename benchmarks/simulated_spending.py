@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from benchmarks.simulated_worker import Stage, Worker
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
+from planwright.domain.clock import day_of
 from planwright.domain.errors import BudgetExceeded
-from planwright.domain.windows import day_of
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 
@@ -29,12 +29,13 @@ async def _spend(stage: Stage, worker: Worker) -> None:
     within = ProviderBudgetSettings(daily_tokens=DAILY)
     for _ in range(CALLS):
         await asyncio.sleep(world.chance.uniform(0, 5))
-        stage.days.add(str(day_of(world.clock())))
+        now = worker.agent.stores.time.now()
+        stage.days.add(str(day_of(now)))
         try:
             reservation = await budgets.reserve(
                 BudgetedCall("spender", TENANT, PROVIDER, "model", Amount(CALL), lasts_s=LASTS_S),
                 RunBudgetSettings(),
-                world.clock(),
+                now,
                 within=within,
             )
         except BudgetExceeded:

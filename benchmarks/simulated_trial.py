@@ -42,6 +42,7 @@ class Played:
     workers: int = 0
     effects: int = 0
     counts: dict[str, int] = field(default_factory=dict)
+    spans: dict[str, float] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
     trace: list[str] = field(default_factory=list)
 
@@ -54,7 +55,7 @@ class Played:
 def play(seed: int, folder: Path, *, clocks: bool = False) -> Played:
     """Play one seed in a folder made for it; with `clocks`, nothing is troubled but the clock."""
     folder.mkdir(parents=True)
-    with _drawn_from(seed):  # nothing of a seed is referred to when that ends: it is collected
+    with drawn_from(seed):  # nothing of a seed is referred to when that ends: it is collected
         return _play(seed, folder, clocks)
 
 
@@ -80,7 +81,7 @@ def _ids(drawn: random.Random) -> Callable[[], uuid.UUID]:
 
 
 @contextmanager
-def _drawn_from(seed: int) -> Iterator[None]:
+def drawn_from(seed: int) -> Iterator[None]:
     """Make everything that this process draws follow from a seed, ids included, and collect no garbage."""
     drawn, state, hook = random.Random(f"ids {seed}"), random.getstate(), sys.unraisablehook
     random.seed(seed)

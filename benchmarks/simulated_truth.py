@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from benchmarks.simulated_ends import START_S
 from planwright.checkpoints.audit.verification import verify_chain
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.upkeep.store_check import check_store
@@ -31,6 +32,7 @@ def stale(stage: Stage, worker: Worker, store: str, names: frozenset[str]) -> It
     """Look at a commit that changed rows: was the run its worker's?"""
     if store == "planwright" and "lease" in names:
         stage.holders |= {run["lease_token"]: run["owner"] for run in stage.rows("SELECT * FROM runs")}
+    names -= {"time"}
     if not names or names - FENCED or (stage.days and names & SPENDING):
         return
     for row in stage.rows("SELECT lease_token AS token FROM runs ORDER BY rowid DESC LIMIT 1", name=store):
@@ -39,7 +41,10 @@ def stale(stage: Stage, worker: Worker, store: str, names: frozenset[str]) -> It
 
 
 def early(stage: Stage, names: frozenset[str]) -> Iterator[str]:
-    """Look at gates that have just expired: had their time gone by, as far as this boot knows?"""
+    """Look at gates that have just expired: had their time gone by?"""
+    if "gate" in names:
+        for gate in stage.rows("SELECT gate_id FROM gates WHERE status = 'open'"):
+            stage.opened.setdefault(gate["gate_id"], (stage.world.now, stage.world.boot))
     if not names & {"expiry", "decision"}:
         return
     for gate in stage.rows("SELECT * FROM gates WHERE status = 'expired'"):
@@ -47,8 +52,9 @@ def early(stage: Stage, names: frozenset[str]) -> Iterator[str]:
             continue
         stage.expired.add(gate["gate_id"])
         stage.count("expired")
-        open_s = stage.world.ticks() - gate["opened_s"]
-        if gate["boot"] == f"boot-{stage.world.boot}" and open_s < stage.ttl_s:
+        at, boot = stage.opened[gate["gate_id"]]
+        open_s, starts = stage.world.now - at, stage.world.boot - boot
+        if open_s < stage.ttl_s - starts * START_S - 0.01:
             yield f"gate {gate['gate_id']} expired after {open_s:.0f} s of {stage.ttl_s}"
 
 

@@ -53,6 +53,7 @@ class Stage:
     counts: dict[str, int] = field(default_factory=dict)
     days: set[str] = field(default_factory=set)
     holders: dict[int, str] = field(default_factory=dict)
+    opened: dict[str, tuple[float, int]] = field(default_factory=dict)
     expired: set[str] = field(default_factory=set)
     readers: dict[str, sqlite3.Connection] = field(default_factory=dict)
 
@@ -142,13 +143,14 @@ class Worker:
         settings = stage.loaded
         timer = Timer(world.ticks, f"boot-{world.boot}")
         kind = partial(SimulatedDatabase, loop=self.loop, disk=self.disk, committed=self._committed)
-        stores = open_stores(settings.store_folder, boundary=self._note, timer=timer, kind=kind)
+        stores = open_stores(
+            settings.store_folder, boundary=self._note, clock=world.clock, timer=timer, kind=kind
+        )
         return build_graph(
             settings,
             model=SimulatedModel(stage.request.script, world, stage.model_oddity),
             capabilities=stage.capabilities,
             stores=self._simulated(stores),
-            clock=world.clock,
             timer=timer,
         )
 
@@ -186,6 +188,8 @@ class Worker:
             except PlanwrightError as error:
                 self._refused(error)
             except Exception as error:  # noqa: BLE001 - an error of no class of ours is a finding
+                if not self.alive:
+                    return  # Python collects what was killed, on no loop
                 stage.world.note(f"{self.name} raised {type(error).__name__}: {error}")
                 stage.wrong.append(f"an error of no class of ours: {type(error).__name__}: {error}")
             await asyncio.sleep(chance.uniform(0.01, 3))

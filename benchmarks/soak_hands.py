@@ -158,7 +158,7 @@ class Hand:
         step = PlanStep(id="remember", capability="memory.write", params=args, description="Remember it")
         request, context = f"Remember: {proposal['text']}", RunContext(provider="embedded")
         call = SingleCall(step, request, proposal["run_id"], proposal["id"])
-        self.agent.loop.call(lambda: begin(stores, call, context, now))
+        self.agent.loop.call(lambda: begin(stores, call, context))
 
     def _answer(self) -> None:
         gates = self.stage.rows(GATES)

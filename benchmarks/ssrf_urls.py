@@ -158,12 +158,12 @@ def _all() -> Iterator[Case]:
     for block in (*FOUR, *SIX):
         network = ip_network(block)
         for address in (network[0], network[-1]):
-            host = str(address) if address.version == 4 else f"[{address}]"
+            host = _spelled(address) if address.version == 4 else f"[{_spelled(address)}]"
             yield {"url": f"http://{host}/", "why": f"{block}"}
         yield {
             "url": "http://inner.example/",
             "why": f"a name in {block}",
-            "dns": {"inner.example": [[str(network[-1])]]},
+            "dns": {"inner.example": [[_spelled(network[-1])]]},
         }
     for inner in INNER:
         for why, host in spellings(IPv4Address(inner)):
@@ -177,6 +177,12 @@ def _all() -> Iterator[Case]:
     )
     yield from _answers()
     yield from _redirects()
+
+
+def _spelled(address: IPv4Address | IPv6Address) -> str:
+    """Spell an address without the dots in a mapped one that newer Pythons put there."""
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(address) if mapped is None else f"::ffff:{int(mapped) >> 16:x}:{int(mapped) & 0xFFFF:x}"
 
 
 def spellings(address: IPv4Address) -> Iterator[tuple[str, str]]:

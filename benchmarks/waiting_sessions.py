@@ -87,7 +87,7 @@ def decide_all(stage: Stage) -> None:
     async def decide() -> None:
         async with agent:
             now = datetime.now(UTC)
-            gates = [gate.gate_id for gate in await agent.stores.gates.waiting(now)]
+            gates = [gate.gate_id for gate in await agent.stores.gates.waiting()]
             for first in range(0, len(gates), AT_ONCE):
                 some = gates[first : first + AT_ONCE]
                 await asyncio.gather(*(agent.stores.gates.decide(gate, decision, now) for gate in some))

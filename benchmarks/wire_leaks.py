@@ -69,7 +69,12 @@ def http_error(stage: Stage, text: str) -> None:
 def _from_terminal(stage: Stage, *answers: Answer, mode: str = "always") -> None:
     """Run the command line against a provider, and listen to what it prints and shows afterwards."""
     with server(*answers) as url:
-        provider = {"model": "m", "base_url": f"{url}/v1", "api_key": "a-key-of-no-worth", "timeout_s": 20}
+        provider = {
+            "model": "m",
+            "base_url": f"{url}/v1",
+            "api_key": "a-key-of-no-worth",
+            "idle_timeout_s": 20,
+        }
         told = {"PLANWRIGHT_PROVIDERS": json.dumps({"x": provider}), "PLANWRIGHT_PLANNING__MODE": mode}
         told |= {"PLANWRIGHT_PLANNER__ATTEMPTS": "1", "NO_PROXY": "127.0.0.1"}
         _command(stage, told, "run", f"Do it with {PLAIN}", "--no-input")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from planwright.checkpoints.limits import Limit, micro_cents
-from planwright.domain.windows import Window, day_of, month_of
+from planwright.domain.clock import Window, day_of, month_of
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget
-
-AHEAD = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -205,7 +203,6 @@ def provider_limits(
     """Look at the limits of a provider in the windows of `at`; what expired before `now` does not count."""
     limits: list[Limit] = []
     now, prefix = at.timestamp() if now is None else now, f"providers.{provider}"
-    at = counted_at(connection, tenant, provider, at)
     if within is not None and within.daily_tokens is not None:
         day = day_of(at)
         used, _ = _in_window(connection, tenant, provider, day, now)
@@ -215,19 +212,6 @@ def provider_limits(
         _, used = _in_window(connection, tenant, provider, month, now)
         limits.append(Limit(f"{prefix}.monthly_cost", "cost", used, most, provider, month))
     return limits
-
-
-def counted_at(connection: sqlite3.Connection, tenant: str, provider: str, at: datetime) -> datetime:
-    """Find the moment at which a call counts: a clock that was set back opens no window a second time.
-
-    A day further ahead than a clock is wrong by, as a rule, does not hold the next days up.
-    """
-    query = "SELECT max(day) FROM usage_days WHERE tenant = ? AND provider = ? AND day <= ?"
-    ahead = day_of(at + AHEAD).name
-    newest = connection.execute(query, (tenant, provider, ahead)).fetchone()[0]
-    return (
-        at if newest is None or newest <= day_of(at).name else datetime.fromisoformat(f"{newest}T00:00+00:00")
-    )
 
 
 def _in_window(

@@ -22,7 +22,6 @@ from planwright.checkpoints.budget_usage import (
     RunUsage,
     Spent,
     UsageRow,
-    counted_at,
     is_limited,
     provider_limits,
     run_usage,
@@ -30,10 +29,10 @@ from planwright.checkpoints.budget_usage import (
 )
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.limits import Limit, Unit, refuse_overspending, say, unpriced
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
+from planwright.domain.clock import utc_text
 from planwright.domain.errors import BudgetExceeded, PlanwrightError
 from planwright.domain.lease import Lease
-from planwright.domain.windows import utc_text
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve
@@ -89,8 +88,8 @@ class Budgets:
                 refuse_overspending(standing, _by_unit(call.amount))
             _insert(connection, call, row, at)
 
-        if usage is not None and not shared:
-            self._database.submit("reserve", held(lease, job), rides=True)
+        if lease is not None and not shared:
+            ride(self._database, "reserve", lease, job)
             return id_
         try:
             await self._database.run("reserve", held(lease, job))
@@ -108,7 +107,7 @@ class Budgets:
             await self._database.run("settle", job)
             return
         (await self._usage(lease)).settle(reservation, actual)
-        self._database.submit("settle", held(lease, job), rides=True)
+        ride(self._database, "settle", lease, job)
 
     async def spent(self, run_id: str, at: datetime) -> Spent:
         """Sum up what a run has used and still holds in reserve, as it is on record."""
@@ -192,13 +191,12 @@ def _row(call: BudgetedCall, id_: str, expires_at: float) -> UsageRow:
 
 
 def _insert(connection: sqlite3.Connection, call: BudgetedCall, row: UsageRow, at: datetime) -> None:
-    counted = utc_text(counted_at(connection, call.tenant, call.provider, at))
     connection.execute(
         "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
         " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         (row.id, call.tenant, call.run_id, call.provider, row.kind)
         + (row.amount.tokens, row.amount.cost, row.amount.calls, row.settled)
-        + (row.expires_at, counted, row.lane),
+        + (row.expires_at, utc_text(at), row.lane),
     )
 
 

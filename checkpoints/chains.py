@@ -27,8 +27,8 @@ class CreatedChains:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO chains (run_id, tenant, name, hash, definition, made_at)"
-                " VALUES (?,?,?,?,?,?)",
+                "INSERT INTO chains (run_id, tenant, name, hash, definition, made_at)"
+                " VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                 (run_id, tenant, chain.name, chain.hash, chain.model_dump_json(), at.isoformat()),
             )
             query = "SELECT hash FROM chains WHERE run_id = ? AND name = ?"

@@ -3,13 +3,15 @@
 Jobs are functions of the connection. The thread takes all that wait, runs each in a savepoint, commits them
 together and then answers: nobody hears of a write that a kill could undo, and what is `synced` outlives a
 loss of power too, with all before it. What nobody waits for rides with the next job that somebody does. A job
-can be awaited from any event loop and called without one. Reads have a connection of their own.
+can be awaited from any event loop and called without one. Reads have a connection of their own. A store that
+lacks what its mark has, has gone back: nothing is written until a person has said go.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import queue
 import sqlite3
 import threading
@@ -23,18 +25,25 @@ from typing import Any, TypeVar
 
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
+from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.reader import Answer, Reader, Waiter
+from planwright.checkpoints.store_errors import half_a_character
+from planwright.domain.errors import StoreFailed
 from planwright.security.redaction.redactor import Redactor
 
 T = TypeVar("T")
+_LOG = logging.getLogger("planwright.checkpoints")
 RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
 STATE = frozenset(("checkpoint", "writes", "journal"))
 """Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
-BESIDE = STATE | {"parts"}
+BESIDE = STATE | {"parts", "time"}
 """Names of jobs that ride and that no read waits for, unless it names them."""
+ALWAYS = frozenset(("read", "sign_in", "accept"))
+"""Names of jobs that are done in a store that has gone back, too."""
 Job = Callable[[sqlite3.Connection], T]
 Boundary = Callable[[str], None]
+Lost = Callable[[BaseException], None]
 
 
 @dataclass(frozen=True)
@@ -47,17 +56,21 @@ class _Item:
     """What is done with the connection, in one transaction."""
     waiter: Waiter
     """Gets what the job returns or raises."""
+    lost: Lost | None = None
+    """Is told what it raises, in the writer's thread and before any later job; None for no one."""
     rides: bool = False
     """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
     synced: bool = False
     """Whether the disk has to have it before anybody hears of it."""
+    begins: bool = False
+    """Whether an effect is begun with it: the mark has to have that, too, before anybody hears of it."""
 
 
 class Database:
-    """A durable store behind one thread: a file of SQLite at `path`, unless the engine is of another kind.
+    """A durable store behind one thread; `boundary` is told of every commit, before and after it."""
 
-    `boundary` is told of every commit, before and after it.
-    """
+    mark: Mark | None = None
+    """What rises outside of the store with each effect that is begun; set where it is opened for runs."""
 
     def __init__(
         self,
@@ -86,27 +99,37 @@ class Database:
         """Whether it has been opened, and not closed since."""
         return self._thread is not None
 
-    def submit(self, name: str, job: Job[T], *, rides: bool = False, synced: bool = False) -> Future[T]:
+    def submit(
+        self,
+        name: str,
+        job: Job[T],
+        *,
+        rides: bool = False,
+        synced: bool = False,
+        lost: Lost | None = None,
+    ) -> Future[T]:
         """Queue a job without waiting; later jobs never overtake it.
 
         One that `rides` is committed with the next that somebody waits for, or after a moment, or where that
-        fails with the one after it: nothing that was queued later is committed without it.
+        fails with the one after it: nothing that was queued later is committed without it. Where it is itself
+        what cannot be done, `lost` is told so before a later job begins.
         """
         future: Future[T] = Future()
-        self._put(_Item(name, job, future, rides, synced))
+        self._put(_Item(name, job, future, lost, rides, synced))
         return future
 
     def call(self, name: str, job: Job[T]) -> T:
         """Run a job and wait for its commit, without an event loop."""
         return self.submit(name, job).result()
 
-    async def run(self, name: str, job: Job[T], *, synced: bool = False) -> T:
+    async def run(self, name: str, job: Job[T], *, synced: bool = False, begins: bool = False) -> T:
         """Run a job and await its commit, on any event loop; one that is `synced` outlives a loss of power.
 
-        A caller that is cancelled stops waiting, but what it queued still happens: no record may be lost.
+        Of one that `begins` an effect the mark of the store has to know, too. A caller that is cancelled
+        stops waiting, but what it queued still happens: no record may be lost.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        item = _Item(name, job, future, synced=synced)
+        item = _Item(name, job, future, synced=synced, begins=begins)
         if self._thread is None:
             await asyncio.to_thread(self._put, item)  # opening blocks
         else:
@@ -134,6 +157,8 @@ class Database:
         with self._lock:
             if self._thread is None:
                 connection = self.engine.open()
+                if self.mark is not None:
+                    self.mark.look_again()
                 self._thread = threading.Thread(
                     target=self._work, args=(connection,), name=f"writer:{self.path.name}", daemon=True
                 )
@@ -181,17 +206,14 @@ class Database:
     def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
         batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
-        answers: list[Answer] = []
         self._reach(f"before {names}")
         try:
             self.engine.begin(connection, synced=any(item.synced for item in batch))
-            for item in batch:
-                answers.append((item.waiter, *_in_savepoint(connection, item.job)))
-            connection.execute("COMMIT")
-        except sqlite3.Error as error:
+            answers = self._transacted(connection, batch)
+        except (sqlite3.Error, StoreFailed) as error:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
-            failure = self.engine.failure(error)
+            failure = self.engine.failure(error) if isinstance(error, sqlite3.Error) else error
             answers = [(item.waiter, None, failure) for item in batch if not item.rides]
             self._carried = [item for item in batch if item.rides]
         with self._counting:
@@ -200,6 +222,33 @@ class Database:
                 self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
         _answer(answers)
+
+    def _done(self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None) -> Answer:
+        value, problem = (None, refusal) if refusal else _in_savepoint(connection, item.job)
+        if refused := isinstance(problem, sqlite3.Error):
+            problem = self.engine.failure(problem)
+        if problem is not None and item.rides:
+            if refused or item.lost is None:
+                _LOG.error("%s was not written, and nobody waits for it: %s", item.name, problem)
+            if item.lost is not None:
+                item.lost(problem)
+        return item.waiter, value, problem
+
+    def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
+        """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
+        setback = self.mark.setback(connection) if self.mark else None
+        refusal = setback.error() if setback else None
+        answers = [self._done(connection, item, None if item.name in ALWAYS else refusal) for item in batch]
+        begins = any(item.begins for item in batch) and not refusal
+        begun = self.mark.advance(connection) if self.mark and begins else None
+        connection.execute("COMMIT")
+        if self.mark and begun:
+            try:
+                self.mark.write(begun)
+            except StoreFailed as error:  # what is committed stays so, and is not sent
+                unsent = [item.waiter for item in batch if item.begins]
+                answers = [(answer[0], None, error) if answer[0] in unsent else answer for answer in answers]
+        return answers
 
     def _reach(self, name: str) -> None:
         if self._boundary is not None:
@@ -224,6 +273,8 @@ def _resolve(answers: list[Answer]) -> None:
     for waiter, value, problem in answers:
         if waiter.done():
             continue  # whoever waited was cancelled
+        if isinstance(problem, UnicodeEncodeError):
+            problem = half_a_character(problem)
         if problem is not None:
             waiter.set_exception(problem)
         else:

@@ -11,8 +11,9 @@ from planwright.domain.hashing import json_text
 from planwright.domain.lease import Lease
 
 _INSERT = (
-    "INSERT OR IGNORE INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"
+    "INSERT INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"
     " SELECT ?,?,?,?,?,?,?,? WHERE EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND lease_token = ?)"
+    " ON CONFLICT DO NOTHING"
 )
 
 
@@ -21,17 +22,18 @@ class Journal:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._unwritten: deque[tuple[object, ...]] = deque()
+        self._unwritten: deque[tuple[Lease, tuple[object, ...]]] = deque()
         self._queued = False
 
     def append(self, event: Event, key: str, lease: Lease) -> None:
         """Queue an event without waiting; whatever is queued later is not committed before it.
 
-        A second event of the same run and key is left out, as is one of a run that was taken over.
+        A second event of the same run and key is left out, as is one of a run that was taken over, or of
+        which something before it could not be written.
         """
         data = json_text(event["data"])
         row = (event["run_id"], event["thread_id"], lease.tenant, event["seq"], event["ts"], event["type"])
-        self._unwritten.append((*row, key, data, lease.run_id, lease.token))
+        self._unwritten.append((lease, (*row, key, data, lease.run_id, lease.token)))
         if not self._queued:  # else a job that has not begun will write it, too
             self._queued = True
             try:
@@ -41,14 +43,19 @@ class Journal:
                 raise
 
     def _submit(self) -> None:
-        rows: list[tuple[object, ...]] = []
+        events: list[tuple[Lease, tuple[object, ...]]] = []
 
         def job(connection: sqlite3.Connection) -> None:
             self._queued = False
-            rows.extend(self._unwritten.popleft() for _ in range(len(self._unwritten)))
+            events.extend(self._unwritten.popleft() for _ in range(len(self._unwritten)))
+            rows = [row for lease, row in events if not lease.unwritten]
             connection.executemany(_INSERT, rows)  # all once more, where a commit has failed
 
-        self._database.submit("journal", job, rides=True)
+        def lost(failure: BaseException) -> None:
+            for lease in {id(lease): lease for lease, _ in events}.values():
+                lease.unwritten.append(failure)
+
+        self._database.submit("journal", job, rides=True, lost=lost)
 
     async def keys(self, run_id: str) -> set[str]:
         """Name the events of a run that are written down."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from planwright.domain.clock import Window
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
-from planwright.domain.windows import Window
 
 Unit = Literal["tokens", "tool_calls", "cost", "seconds"]
 

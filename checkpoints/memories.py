@@ -44,8 +44,8 @@ class Memories:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO memories (id, tenant, run_id, text, tags, created_at)"
-                " VALUES (?,?,?,?,?,?)",
+                "INSERT INTO memories (id, tenant, run_id, text, tags, created_at)"
+                " VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                 (memory.id, tenant, run_id, memory.text, json.dumps(memory.tags), memory.created_at),
             )
 
@@ -95,7 +95,8 @@ class Memories:
             if gone.rowcount:
                 forget_words(connection, tenant, id_)
                 connection.execute(
-                    "INSERT OR IGNORE INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)",
+                    "INSERT INTO forgotten (key, tenant, run_id, memory_id, at) VALUES (?,?,?,?,?)"
+                    " ON CONFLICT DO NOTHING",
                     (key, tenant, run_id, id_, at.isoformat(timespec="seconds")),
                 )
             return bool(gone.rowcount)

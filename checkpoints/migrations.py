@@ -240,6 +240,17 @@ CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
         SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
     SELECT RAISE(ABORT, 'a run does not end while it has begun an effect that was not heard of'); END;
 """,
+    "CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback'",
+    """
+CREATE TABLE store_time (
+    n INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_s REAL NOT NULL, counted_s REAL NOT NULL,
+    ahead_s REAL NOT NULL, off_s REAL NOT NULL, since_s REAL NOT NULL, was_off INTEGER NOT NULL,
+    gap_s REAL NOT NULL, taken_up_s REAL NOT NULL, step_s REAL NOT NULL, moved_s REAL NOT NULL
+);
+ALTER TABLE gates ADD COLUMN closes_s REAL;
+ALTER TABLE sessions ADD COLUMN closes_s REAL;
+ALTER TABLE schedule_runs ADD COLUMN taken_s REAL;
+""",
 )
 
 OLD_CHECKPOINT_VERSION = 2

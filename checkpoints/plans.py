@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256, stored_json
 from planwright.domain.lease import Lease
@@ -99,7 +99,7 @@ class Plans:
             if self._riding.get(key) is plan_on_its_way:  # else the same plan was recorded once more
                 del self._riding[key]
 
-        self._database.submit("plan", held(lease, job), rides=True).add_done_callback(arrived)
+        ride(self._database, "plan", lease, job).add_done_callback(arrived)
 
     async def read(self, run_id: str, plan_hash: str) -> Plan | None:
         """Read a plan that was verified, as it was; whether it may run is another question."""

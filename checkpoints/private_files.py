@@ -8,11 +8,13 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
+SECRET_BYTES = 32
 
 
 def private_folder(folder: Path) -> Path:
@@ -77,6 +79,18 @@ def replace_private(path: Path, text: str) -> None:
         os.fsync(file.fileno())
     written.replace(path)
     sync_folder(path.parent)
+
+
+def secret_of(path: Path) -> bytes:
+    """Read the secret that a file keeps for all processes of a store; the first of them makes it.
+
+    Raises OSError.
+    """
+    with alone_in(path.parent):
+        text = read_private(path).strip()
+        if len(text) != 2 * SECRET_BYTES:
+            replace_private(path, text := token_hex(SECRET_BYTES))
+    return text.encode()
 
 
 def sync_folder(folder: Path) -> None:

@@ -30,12 +30,14 @@ from planwright.checkpoints.effects.work_records import WorkRecords
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.forks import Forks
 from planwright.checkpoints.journal import Journal
+from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.memory_proposals import Proposals
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.leases import Leases
 from planwright.checkpoints.ownership.own_parts import OwnParts
 from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of
+from planwright.checkpoints.ownership.store_time import StoreTime
 from planwright.checkpoints.ownership.work_times import WorkTimes
 from planwright.checkpoints.plans import Plans
 from planwright.checkpoints.postgres.server import server_of
@@ -46,7 +48,7 @@ from planwright.checkpoints.sessions.sessions import Sessions
 from planwright.checkpoints.sessions.workers import Workers
 from planwright.checkpoints.verdicts import Verdicts
 from planwright.checkpoints.whole_results import WholeResults
-from planwright.domain.clock import Timer, boot_id
+from planwright.domain.clock import Clock, Timer, timer_of, utc_now
 from planwright.security.redaction.redactor import Redactor
 
 PATIENCE_S = 30.0
@@ -58,6 +60,10 @@ class Records:
 
     database: Database
     """The database that the tables are in."""
+    mark: Mark
+    """How far it has come, outside of it."""
+    time: StoreTime
+    """What time it is for the store."""
     runs: Runs
     """Runs and the titles of threads."""
     leases: Leases
@@ -135,8 +141,10 @@ class StoreOptions(TypedDict, total=False):
     """Told of every commit, before and after it."""
     redactor: Redactor | None
     """Hides known secrets in what is written."""
+    clock: Clock
+    """Tells the time of day; that of the machine, or of the server, where it is not said."""
     timer: Timer | None
-    """Tells how time goes by; that of the machine, or of the server, where it is not said."""
+    """Tells how time goes by; that which goes with the clock, where it is not said."""
     url: str
     """The PostgreSQL database that all is kept in; "" for the folder."""
     kind: Callable[..., Database]
@@ -146,18 +154,17 @@ class StoreOptions(TypedDict, total=False):
 def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
     """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
     parts = (_in_server if options.get("url") else _in_folder)(folder, options)
-    database, blobs, owners, leases, shared = parts
-    timer = options.get("timer")
-    if timer is None or (options.get("url") and timer.boot):  # not the clock of a test
-        timer = shared
+    database, mark, time, blobs, owners, leases = parts
     return Records(
         database=database,
+        mark=mark,
+        time=time,
         runs=Runs(database),
         leases=leases,
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
-        gates=Gates(database, timer),
+        gates=Gates(database, time),
         refusals=Refusals(database),
         ledger=Ledger(database),
         late_calls=LateCalls(database, leases.disown),
@@ -168,7 +175,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         proposals=Proposals(database),
         blobs=blobs,
         allow_rules=AllowRules(folder),
-        delegations=Delegations(folder),
+        delegations=Delegations(folder, time),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),
         file_versions=FileVersions(database, blobs),
@@ -177,34 +184,40 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         verdicts=Verdicts(database),
         chains=CreatedChains(database),
         own_parts=OwnParts(database),
-        queue=Queue(database, timer),
-        sessions=Sessions(database, leases),
+        queue=Queue(database, time),
+        sessions=Sessions(database, leases, time),
         workers=Workers(database, owners),
-        schedule_runs=ScheduleRuns(database),
+        schedule_runs=ScheduleRuns(database, time),
     )
 
 
-_Parts = tuple[Database, Blobs, OwnerLocks, Leases, Timer]
+_Parts = tuple[Database, Mark, StoreTime, Blobs, OwnerLocks, Leases]
 
 
 def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
     path, redactor = folder / "planwright.db", options.get("redactor")
-    database = _database(path, options, None)
+    database = _database(path, options, None, mark := Mark(folder_of(path)))
     blobs, owners = Blobs(folder / "blobs", redactor), Owners(folder_of(path))
-    return database, blobs, owners, Leases(database, owners), Timer(boot=boot_id())
+    return database, mark, _time(database, options), blobs, owners, Leases(database, owners)
 
 
 def _in_server(folder: Path, options: StoreOptions) -> _Parts:
     patience_s, redactor = options.get("busy_timeout_s", PATIENCE_S), options.get("redactor")
     server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
-    database = _database(folder / "planwright.db", options, server.engine)
-    seconds = server.owners.seconds
-    leases, timer = Leases(database, server.owners, seconds), Timer(seconds, boot=server.engine.label)
-    return database, server.blobs(database), server.owners, leases, timer
+    path, mark = folder / "planwright.db", server.mark(folder)
+    database = _database(path, options, server.engine, mark)
+    time = _time(database, options)
+    leases = Leases(database, server.owners, time.counted_s)
+    return database, mark, time, server.blobs(database), server.owners, leases
 
 
-def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Database:
-    return options.get("kind", Database)(
+def _time(database: Database, options: StoreOptions) -> StoreTime:
+    clock = options.get("clock", utc_now)
+    return StoreTime(database, clock, options.get("timer") or timer_of(clock))
+
+
+def _database(path: Path, options: StoreOptions, engine: Engine | None, mark: Mark) -> Database:
+    database = options.get("kind", Database)(
         path,
         MIGRATIONS,
         busy_timeout_s=options.get("busy_timeout_s", PATIENCE_S),
@@ -212,3 +225,5 @@ def _database(path: Path, options: StoreOptions, engine: Engine | None) -> Datab
         redactor=options.get("redactor"),
         engine=engine,
     )
+    database.mark = mark
+    return database

@@ -17,7 +17,8 @@ from planwright.checkpoints.audit.sealing import seal
 from planwright.checkpoints.consent.gates import close_gates
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import leave_in_doubt
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import held, ride
+from planwright.checkpoints.store_errors import check_storable
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
@@ -92,8 +93,8 @@ FAMILY = """family(thread_id) AS (
 """The table of a thread, those that its forks came from, those that theirs came from, and so on."""
 
 _BEGUN = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
+# Holds of all rows but those of one message that is a text: those need not be read.
 _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
-"""Holds of all rows but those of one message that is a text: those need not be read."""
 
 
 class Family(NamedTuple):
@@ -147,11 +148,7 @@ class Runs:
         return None if row is None else run_of(row)
 
     async def set_status(self, lease: Lease, status: RunStatus, reason: str = "") -> None:
-        """Say that a run waits, runs again, pauses or is queued; an ended run stays ended.
-
-        `reason` is what a paused one waits for. Raises RunError for a step that no run may take.
-        """
-
+        """Bring a run that has not ended to another state, as `move` does."""
         await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
@@ -170,7 +167,7 @@ class Runs:
             close_gates(connection, lease.run_id, at, "the end of the run")
             seal(connection, lease.run_id, at)
 
-        self._database.submit("end", held(lease, job), rides=True, synced=True)
+        ride(self._database, "end", lease, job, synced=True)
 
     async def cancel(self, run_id: str, by: str, at: datetime, ends_as: RunStatus = "cancelled") -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
@@ -205,10 +202,12 @@ class Runs:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO threads (thread_id, tenant, title, title_hash) VALUES (?,?,?,?)", row
+                "INSERT INTO threads (thread_id, tenant, title, title_hash)"
+                " VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+                row,
             )
 
-        self._database.submit("title", held(lease, job), rides=True)
+        ride(self._database, "title", lease, job)
 
     async def has_title(self, thread_id: str) -> bool:
         """Say whether a thread has its name already."""
@@ -249,8 +248,7 @@ class Runs:
 def move(connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "") -> bool:
     """Bring a run to another state, and say whether it was open: one that has ended stays as it is.
 
-    A run that goes on is asked to pause by nobody any more. `reason` is what a paused one waits for. Raises
-    RunError for a step that no run may take.
+    Who goes on is asked to pause no more. `reason` is what a paused one waits for. Raises RunError.
     """
     row = connection.execute("SELECT status, ended_at FROM runs WHERE run_id=?", (run_id,)).fetchone()
     if row is None or row["ended_at"] is not None:
@@ -271,13 +269,15 @@ def pause(connection: sqlite3.Connection, run_id: str, reason: str) -> None:
 
 
 def begin_run(connection: sqlite3.Connection, run: Run) -> None:
-    """Write a new run down. Raises RunError while another run of its thread is open.
+    """Write a new run down; its fencing token goes on where that of the run before it ended.
 
-    Its fencing token goes on where that of the run before it ended.
+    Raises RunError while another run of its thread is open, SetupError for names no store can hold.
     """
     known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
     if known:
         return
+    check_storable("the thread id", run.thread_id)
+    check_storable("the tenant", run.tenant)
     query = "SELECT run_id FROM runs WHERE thread_id = ? AND ended_at IS NULL"
     other = connection.execute(query, (run.thread_id,)).fetchone()
     if other:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -44,7 +43,6 @@ class Saver(BaseCheckpointSaver[str]):
         super().__init__(serde=AllowListedSerializer())
         self.database = database
         self._jobs = CheckpointJobs(self.serde)
-        self._failures: dict[str, BaseException] = {}
         # LangGraph writes from several threads: what leans on a checkpoint is queued behind it.
         self._in_order = threading.Lock()
 
@@ -136,7 +134,7 @@ class Saver(BaseCheckpointSaver[str]):
         try:
             await self.database.run("writes", job)
         except PlanwrightError as failure:  # LangGraph hears of it at the end of the graph only
-            self._failures.setdefault(thread_named(config), failure)
+            config["configurable"][LEASE_KEY].unwritten.append(failure)
             raise
 
     def delete_thread(self, thread_id: str) -> None:
@@ -173,22 +171,12 @@ class Saver(BaseCheckpointSaver[str]):
 
     def close_run(self, lease: Lease, most: int) -> None:
         """Remove what an ended run needs no more: its lanes, and all but the newest `most` of its thread."""
-        self.check(lease.thread_id)
         self.database.submit("prune", self._jobs.close_run(lease, most), rides=True)
 
-    def begin(self, lease: Lease) -> None:
-        """Forget what failed before a run is entered: what is on record now is what it goes on from."""
-        self._failures.pop(lease.thread_id, None)
-
-    async def landed(self, thread_id: str) -> None:
-        """Wait until what was written of a thread is durable. Raises what kept it from that."""
+    async def landed(self, lease: Lease) -> None:
+        """Wait until what was written of a run is durable. Raises what kept it from that."""
         await self.database.run("landed", lambda _: None)
-        self.check(thread_id)
-
-    def check(self, thread_id: str) -> None:
-        """Raise what kept something of a thread from being written since a run of it was entered."""
-        if (failure := self._failures.get(thread_id)) is not None:
-            raise failure
+        lease.check()
 
     @property
     def _begun(self) -> bool:
@@ -201,14 +189,9 @@ class Saver(BaseCheckpointSaver[str]):
         A run knows what to do again after a kill. Another graph counts on what it has written: were the
         checkpoint before the node of an agent lost, its request would be made again, as a new one.
         """
-        if LEASE_KEY not in config["configurable"]:
+        lease: Lease | None = config["configurable"].get(LEASE_KEY)
+        if lease is None:
             await self.database.run(name, job)
             return
-        thread_id = thread_named(config)
-        self.check(thread_id)
-
-        def done(written: Future[object]) -> None:
-            if (failure := written.exception()) is not None:
-                self._failures.setdefault(thread_id, failure)
-
-        self.database.submit(name, job, rides=True).add_done_callback(done)
+        lease.check()
+        self.database.submit(name, job, rides=True, lost=lease.unwritten.append)

@@ -1,4 +1,4 @@
-"""What to do about a file of the store that cannot be used: each cause has its own next command."""
+"""What to do about a file of the store that cannot be used, and about a text that it cannot hold."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
         return StoreFailed(
             f"{path} is locked by another program",
             "close that program (a database browser, a backup), then try again",
+        )
+    if isinstance(error, sqlite3.IntegrityError):
+        return StoreFailed(
+            f"the store {path} refuses a statement: {text}", "see what refuses it: planwright db check"
         )
     broken = "disk I/O" in text or "Input/output error" in text
     if "is full" in text or "No space left" in text or (broken and _is_full(path)):
@@ -73,3 +77,24 @@ def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None
 def store_version(connection: sqlite3.Connection) -> int:
     """Read how many migrations a file has had."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def check_storable(name: str, text: str) -> None:
+    """Raise SetupError for a text with half a character, which no store takes, or with a NUL.
+
+    SQLite takes a NUL, and its own tools cut such a text off there; PostgreSQL does not take one.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise half_a_character(error, name) from error
+    if "\0" in text:
+        step = "send it without; a text that is full of them may be UTF-16: save it as UTF-8"
+        raise SetupError(f"{name} holds a NUL character", step)
+
+
+def half_a_character(error: UnicodeEncodeError, name: str = "a name or text") -> SetupError:
+    """Make the error for a text that a store did not take: half a pair of surrogates cannot be encoded."""
+    around = error.object[max(0, error.start - 20) : error.end + 20]
+    cause = f"{name} holds half a character (a lone surrogate), in {around!a}"
+    return SetupError(cause, "send it as valid UTF-8")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import ride
 from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, write_checkpoint
 from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
@@ -45,14 +45,15 @@ class Verdicts:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO verdicts (run_id, tenant, key, plan_id, plan_hash, revision, verdict,"
-                " reason, content, inputs_hash, decided_by, at, facts) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                "INSERT INTO verdicts (run_id, tenant, key, plan_id, plan_hash, revision, verdict,"
+                " reason, content, inputs_hash, decided_by, at, facts) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
+                " ON CONFLICT DO NOTHING",
                 (*row, *ruling, decided, at.isoformat(), ruled.facts),
             )
             if ruled.checkpoint is not None:
                 write_checkpoint(connection, lease, ruled.key, ruled.checkpoint, at)
 
-        self._database.submit("verdict", held(lease, job), rides=True)
+        ride(self._database, "verdict", lease, job)
 
     async def of_run(self, run_id: str) -> dict[str, RunVerdict]:
         """Map the keys of a run's verdicts to them, oldest first."""

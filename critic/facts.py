@@ -24,6 +24,7 @@ class StepFacts(BaseModel):
     limit_s: float = Field(description="The seconds that it may take.")
     rubric: RubricAnswer | None = Field(None, description="What a model said of its criterion in words.")
     retries: int = Field(0, description="How often the critic had it run again.")
+    earlier: bool = Field(False, description="Whether the verdict over an earlier plan was about it, too.")
     built_on: bool = Field(False, description="Whether a step that needs it has had an effect.")
 
     @property

@@ -48,11 +48,19 @@ class RunRecords:
     """Effects and calls of the run."""
     verdicts: Mapping[str, RunVerdict]
     """What the critic ruled before, by the key of the scoring."""
+    plan_id: str = ""
+    """Id of the plan that is scored."""
 
 
 def facts_of(checked: Sequence[VerifiedStep], records: RunRecords, limit_s: float) -> list[StepFacts]:
     """Put together what is known of each step; `limit_s` is how long one may take that says nothing of it."""
     settled, work = records.settled, records.work
+    before = {
+        score.uid
+        for verdict in records.verdicts.values()
+        for score in verdict.step_scores
+        if verdict.plan_id != records.plan_id
+    }
     acted = {step.uid for step in checked if any(effect.begun for effect in work.under(step.uid))}
     return [
         StepFacts(
@@ -63,6 +71,7 @@ def facts_of(checked: Sequence[VerifiedStep], records: RunRecords, limit_s: floa
             limit_s=step.step.timeout_s or limit_s,
             rubric=records.rubrics.get(step.uid),
             retries=retries_of(step.step.id, records.verdicts),
+            earlier=step.uid in before,
             built_on=bool(acted & needing(step.uid, checked)),
         )
         for step in checked

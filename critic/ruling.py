@@ -64,6 +64,8 @@ def rule_step(facts: StepFacts, score: StepScore, means: Means) -> StepRuling:
     result = facts.result
     if result.status in ("skipped", "rejected"):
         return "ok"
+    if facts.earlier and result.status == "completed":
+        return "ok"  # the plan was made after what was said of it, and it is done for good
     if result.status == "failed":
         if result.code in FLAWS or (facts.checked.step.agentic and result.code in STOPPED):
             return _again(facts, means)
@@ -94,7 +96,9 @@ def _anew(means: Means) -> StepRuling:
     return "replan" if means.replans > 0 else "escalate"
 
 
-def run_verdict(results: Sequence[StepResult], scores: Sequence[StepScore]) -> tuple[Ruling, str]:
+def run_verdict(
+    results: Sequence[StepResult], scores: Sequence[StepScore], *, planned_again: bool = False
+) -> tuple[Ruling, str]:
     """Rule over the run, with the reason in words: the gravest verdict of its steps counts."""
     verdicts = {score.verdict for score in scores}
     if verdicts <= {"ok"}:
@@ -102,9 +106,13 @@ def run_verdict(results: Sequence[StepResult], scores: Sequence[StepScore]) -> t
         not_judged = [score.step_id for score in scores if score.not_judged]
         remarks = [f"left out: {', '.join(left_out)}"] if left_out else []
         remarks += [f"not judged: {', '.join(not_judged)}"] if not_judged else []
-        return "accept", "; ".join(remarks) or "every step succeeded"
+        every = "every step of the last plan succeeded" if planned_again else "every step succeeded"
+        return "accept", "; ".join(remarks) or every
     pairs = [(result, score) for result, score in zip(results, scores, strict=True) if score.verdict != "ok"]
-    reason = "; ".join(f"{result.step_id}: {why(result, score)}" for result, score in pairs)
+    steps: dict[str, list[str]] = {}
+    for result, score in pairs:
+        steps.setdefault(why(result, score), []).append(result.step_id)
+    reason = "; ".join(f"{', '.join(ids)}: {text}" for text, ids in steps.items())
     gravest: Ruling = "escalate" if "escalate" in verdicts else "replan" if "replan" in verdicts else "retry"
     return gravest, reason
 

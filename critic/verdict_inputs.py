@@ -44,7 +44,8 @@ class VerdictInputs(BaseModel):
     def verdict(self) -> RunVerdict:
         """Score every step and rule over the run; nothing is read and nobody is asked."""
         scores = [score_step(step_facts, self.means) for step_facts in self.facts]
-        ruling, reason = run_verdict([step_facts.result for step_facts in self.facts], scores)
+        results = [step_facts.result for step_facts in self.facts]
+        ruling, reason = run_verdict(results, scores, planned_again=self.replans > 0)
         return RunVerdict(
             run_id=self.run_id,
             plan_id=self.plan_id,

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool
 
-from planwright.domain.errors import GateError
-from planwright.domain.hashing import canonical_json
+from planwright.domain.errors import EffectInDoubt, GateError
 
-SHOWN_KEY, FEWEST_DIGITS, SHOWN_ARGS = 12, 4, 500
+SHOWN_KEY, FEWEST_DIGITS = 12, 4
+FIND_OUT = "look at its receiver for these values, at about that time"
+"""How to find out whether an effect happened of which its capability does not say more."""
+NOBODY_KNOWS = "nobody knows whether it happened"
+"""Why a person is asked about effects in doubt."""
 CONFIRMED, DENIED = "confirmed", "did_not_happen"
 """The codes of a step whose effect a person has decided over: it happened, or it did not."""
 UNDECIDED = "undecided"
@@ -40,6 +43,8 @@ class Doubt(BaseModel):
     """When the intent was written down: UTC, in ISO 8601."""
     why: str
     """Why nobody knows how it ended, in words."""
+    find_out: str = FIND_OUT
+    """How to find out whether it happened, in words."""
     still_sent_by: str = ""
     """Process that lives and may be sending it now, as people read it; "" for none."""
 
@@ -47,11 +52,6 @@ class Doubt(BaseModel):
     def name(self) -> str:
         """Name it in a few words: capability, and the beginning of its key."""
         return f"{self.capability} (key {self.key[:SHOWN_KEY]})"
-
-    def __str__(self) -> str:
-        args = canonical_json(self.args)
-        short = args if len(args) <= SHOWN_ARGS else f"{args[:SHOWN_ARGS]}…"
-        return f"{self.name} with {short}, sent {self.sent_at[:19].replace('T', ' ')} UTC: {self.why}"
 
 
 class EffectAnswer(BaseModel):
@@ -127,6 +127,16 @@ def read_result(words: str) -> JsonValue:
     except (ValueError, RecursionError):
         return {"text": words}
     return value if isinstance(value, dict | list) else {"text": words}
+
+
+def recorded_doubt(error: EffectInDoubt) -> str:
+    """Spell for the ledger why nobody knows, on one line, and on the next how to find out."""
+    return f"{' '.join(error.cause.split())}\n{error.next_step or FIND_OUT}"
+
+
+def nobody_knows(capability: str) -> str:
+    """Begin the sentence that says why nobody knows of a call whether it happened."""
+    return f"nobody knows whether {capability} happened: "
 
 
 def how_to_decide(name: str) -> str:

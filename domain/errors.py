@@ -11,6 +11,8 @@ PlanwrightError
 │   │   ├── KeyRefused          the next key, then the next provider
 │   │   └── ContextOverflow     the conversation is too long: shorten it once
 │   ├── ModelInterrupted    it broke off after its first words: they are the reader's already
+│   ├── ModelOverdue        the time for all tries is over: do without, or end with an answer
+│   ├── ModelCancelled      the run was cancelled before the call was made
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
@@ -30,6 +32,7 @@ PlanwrightError
 ├── RunStopped              this invocation ends, and nothing of the run is settled by that
 │   ├── LeaseLost           another process works on the run: leave it alone
 │   └── StoreFailed         the store cannot be written or read: mend that, then resume the run
+│       └── StoreWentBack       it lacks effects that were begun: look at them, then say go
 ├── RunError                the thread or run cannot take this call now
 │   ├── PartsElsewhere      what it needs is in another process: resume it there
 │   ├── VersionMismatch     what it began under is not what is here: migrate it, or cancel it
@@ -41,15 +44,11 @@ PlanwrightError
 
 from __future__ import annotations
 
-INTERRUPTED = 130
-"""Exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it."""
+INTERRUPTED = 130  # exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it
 
 
 class PlanwrightError(RuntimeError):
-    """Any refusal of ours: `cause` says what is wrong, `next_step` what to do about it.
-
-    A RuntimeError, because the LangGraph server hides the text of most other errors from clients.
-    """
+    """A refusal: its cause and next step; a RuntimeError, as LangGraph's server hides the text of others."""
 
     exit_code = 1
 
@@ -107,10 +106,7 @@ class ContextOverflow(ModelRejected):
 
 
 class ModelInterrupted(ModelError):
-    """A reply is only a part: it broke off after its first words were seen, or at a limit of the provider.
-
-    `partial` is what there was.
-    """
+    """A reply is only a part, `partial`: it broke off after its first words, or at a provider's limit."""
 
     worked = True
 
@@ -119,10 +115,22 @@ class ModelInterrupted(ModelError):
         self.partial = partial
 
 
+class ModelOverdue(ModelError):
+    """No whole reply was there when it had to be, whoever was asked."""
+
+
+class ModelCancelled(ModelError):
+    """The run was cancelled while a call waited for its turn; nothing was sent."""
+
+
 class ModelOutputInvalid(ModelError):
     """The reply does not have the shape that was asked for."""
 
     worked = True
+
+
+class ReplyCut(ModelOutputInvalid):
+    """The reply was cut off at the limit of its tokens."""
 
 
 class CapabilityError(PlanwrightError):
@@ -138,10 +146,7 @@ class CapabilityUnavailable(CapabilityError):
 
 
 class CapabilityRejected(CapabilityError):
-    """The arguments or the receiver refuse this call for good; another call, or another plan, may work.
-
-    A no of a person or of the policy is not this: see CapabilityForbidden.
-    """
+    """The arguments or the receiver refuse this call for good; another call, or another plan, may work."""
 
     code = "tool_failed"
 
@@ -244,10 +249,7 @@ class PartsElsewhere(RunError):
 
 
 class VersionMismatch(RunError):
-    """A run that waits was begun under other settings, policy, capabilities, prompts or data than these.
-
-    `code` is `pack_version_mismatch` or `snapshot_version_mismatch`.
-    """
+    """What a run began under is not here; `code`: `pack_version_mismatch` or `snapshot_version_mismatch`."""
 
     def __init__(self, cause: str, next_step: str, code: str) -> None:
         super().__init__(cause, next_step)
@@ -263,10 +265,7 @@ class RunHeld(RunError):
 
 
 class PastCheckpoint(RunError, ValueError):
-    """The checkpoint is not the newest of its thread.
-
-    A ValueError, too: the LangGraph server answers 400 with its text when a state update raises one.
-    """
+    """The checkpoint is not its thread's newest; a ValueError, as LangGraph's server answers 400 to one."""
 
 
 class RunStopped(PlanwrightError):
@@ -281,6 +280,10 @@ class StoreFailed(RunStopped):
     """The disk or the database refuses to work. What was sent before is on record as begun."""
 
     exit_code = 2
+
+
+class StoreWentBack(StoreFailed):
+    """The store lacks effects that were begun in it: nothing is written until a person has said go."""
 
 
 class LedgerConflict(PlanwrightError):

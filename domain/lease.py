@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -24,3 +24,10 @@ class Lease:
     """Fencing token: rises with every process that takes the run, or a later one of its thread."""
     owner: str = ""
     """Name of the process that holds it, as `Owner` spells it."""
+    unwritten: list[BaseException] = field(default_factory=list, compare=False, repr=False)
+    """What kept rows of the run from being written under it, the first one first; who writes them adds it."""
+
+    def check(self) -> None:
+        """Raise what kept a row from being written: nothing that may lean on it is written after it."""
+        if self.unwritten:
+            raise self.unwritten[0]

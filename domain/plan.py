@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from planwright.domain.chain import CREATE_CHAIN
+from planwright.domain.declared_returns import read_returns
 from planwright.domain.hashing import sha256
 from planwright.domain.model_hint import HintField, ModelHint
 from planwright.domain.references import step_references
@@ -89,7 +90,7 @@ class PlanStep(BaseModel):
     id: str = Field(min_length=1, max_length=64, coerce_numbers_to_str=True)
     """Name of the step within its plan, as others depend on it."""
     capability: str | None = Field(None, validation_alias=AliasChoices("capability", "tool", "toolName"))
-    """Name of the capability that is called; None for a step that a model does with `tool_hints`."""
+    """Name of the capability that is called; None for a step that a model does."""
     params: dict[str, JsonValue] = Field(
         default_factory=dict, validation_alias=AliasChoices("params", "arguments", "args")
     )
@@ -101,9 +102,11 @@ class PlanStep(BaseModel):
     inputs: tuple[str, ...] = ()
     """Context keys of earlier steps whose output it uses."""
     tool_hints: tuple[str, ...] = Field((), validation_alias=AliasChoices("tool_hints", "toolHints"))
-    """Names of the capabilities that a model may use where the step has no capability of its own."""
+    """Names of the capabilities that a model may use where the step has none of its own; it may need none."""
     context_key: str = Field("", validation_alias=AliasChoices("context_key", "contextKey"))
     """Name under which its output is published to `inputs` of later steps; "" for its id."""
+    returns: Annotated[dict[str, JsonValue] | None, BeforeValidator(read_returns)] = None
+    """JSON Schema of what a model returns that does the step; None for its words, as `text`."""
     expected_output: str = Field("", validation_alias=AliasChoices("expected_output", "expectedOutput"))
     """What the step should bring, in words, for the model that does it and for the critic; else ""."""
     success_criteria: Annotated[Criterion | None, BeforeValidator(_criterion)] = Field(
@@ -138,8 +141,8 @@ class PlanStep(BaseModel):
 
     @property
     def agentic(self) -> bool:
-        """Whether a model with `tool_hints` does the step, instead of one fixed call."""
-        return not self.capability and bool(self.tool_hints)
+        """Whether a model does the step, with the tools of its hints or with none, and not one fixed call."""
+        return not self.capability
 
     @property
     def routed_by(self) -> ModelHint | None:
@@ -180,6 +183,8 @@ class Plan(BaseModel):
     """What the plan is for, in words, by the planner."""
     intent: str = ""
     """What the planner took the request to mean; no part of the hash."""
+    cannot: str = ""
+    """What of the request it leaves undone, and why, by the planner; "" for nothing."""
     steps: tuple[PlanStep, ...] = ()
     """Steps in the order in which they were written; dependencies decide when they run."""
     on_failed_dependency: Cascade = Field(
@@ -212,8 +217,12 @@ class Plan(BaseModel):
                 del fields["compensation"]
             if not step.requires:
                 del fields["requires"]
+            if step.returns is None:
+                del fields["returns"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
+        if not self.cannot:
+            del content["cannot"]
         return sha256(content)
 
     @cached_property

@@ -93,6 +93,7 @@ STEP = Form(
         "inputs": "input_keys context_keys",
         "tool_hints": "tools allowed_tools suggested_tools hints tool_names",
         "context_key": "output_key output_name publishes save_as store_as",
+        "returns": "output_schema response_schema result_schema",
         "expected_output": "output expected_result expected output_type",
         "success_criteria": "success_criterion acceptance_criteria success success_condition",
         "estimated_risk": "risk risk_level risk_estimate",

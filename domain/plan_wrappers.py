@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from planwright.domain.hashing import canonical_json
@@ -14,6 +16,9 @@ _CALLED = frozenset(("plan", "planner", "createplan", "makeplan", "submitplan", 
 _ARGUMENTS = frozenset(("arguments", "args", "parameters", "params", "input"))
 _CALL_NAMES = frozenset(("name", "tool", "toolname", "action"))
 _CALL_MARKS = frozenset(("type", "id", "index"))
+MOST_LEVELS = 200  # of lists and objects; how many the parser takes depends on the release of Python
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
 def wrapped(value: object) -> object | None:
@@ -41,8 +46,15 @@ def wrapped(value: object) -> object | None:
 
 
 def strict_json(text: str) -> Any:
-    """Read JSON. Raises ValueError also for NaN, Infinity, and a key that says two things."""
-    return json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
+    """Read JSON. Raises ValueError also for NaN, Infinity, and a key that says two things.
+
+    Raises RecursionError for more than MOST_LEVELS levels.
+    """
+    value = json.loads(text, object_pairs_hook=once, parse_constant=_no_number)
+    brackets = _BRACKET.findall(_STRING.sub("", text))
+    if max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > MOST_LEVELS:
+        raise RecursionError(f"more than {MOST_LEVELS} levels")
+    return value
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.domain.envelope import LaneEnvelope
-from planwright.domain.errors import RunError
+from planwright.domain.errors import EffectInDoubt, RunError
 
 MICRO_CENTS_PER_DOLLAR = 100_000_000
 """Costs are counted in micro-cents, so that nothing is lost to rounding."""
@@ -200,8 +200,13 @@ def answer_id(run_id: str) -> str:
     return f"answer_{run_id}"
 
 
-def spelled_end(status: str, error: str) -> str:
-    """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`."""
+def spelled_end(status: str, error: str, code: str = "") -> str:
+    """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`.
+
+    Of one in doubt no more is said: a person is asked about it beside that.
+    """
+    if code == EffectInDoubt.code:
+        return "in doubt"
     return error if error.startswith(status) else f"{status}: {error}" if error else status
 
 

@@ -39,7 +39,7 @@ from planwright.models.conversation.call_arguments import flaw_of
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.planning.taint import untrusted
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
@@ -47,7 +47,6 @@ from planwright.state.invocation import Invocation
 
 NONE = "NO_ALTERNATIVE"
 CODES = frozenset((CapabilityRejected.code, CapabilityUnavailable.code))
-SUGGEST_S = 15
 MOST_LISTED = 8
 
 
@@ -75,6 +74,8 @@ class Alternative:
         checked, route = task["checked"], task["route"]
         if not self._settings.alternative.enabled or failed.code not in CODES or route.embedded:
             return None
+        if checked.effect != "pure" and failed.code == CapabilityUnavailable.code:
+            return None  # it may have arrived
         if known := await self._stores.alternatives.of(invocation.run_id, checked.uid):
             return known
         if (fork := await self._stores.forks.of(invocation.run_id)) and fork.undo:
@@ -108,19 +109,19 @@ class Alternative:
         options: list[Capability],
     ) -> Prompt:
         step, limits = task["checked"].step, self._settings.alternative
-        task_fields: dict[str, object] = {"step": step.description, "expected": step.expected_output}
         tried = {"capability": step.capability, "params": args, "error": failed.error}
         tools = [{"name": t.name, "description": t.description, "params": t.args_schema} for t in options]
+        message = [
+            section("goal", task["goal"]),
+            section("task", step.description),
+            section("expected", step.expected_output),
+            section("failed", tried, foreign=True),
+            section("capabilities", tools, foreign=any(tool.server for tool in options)),
+        ]
         return Prompt(
             "alternative",
             render("alternative"),
-            render(
-                "alternative_call",
-                step=as_data(task_fields),
-                failed=as_data(tried),
-                capabilities=as_data(tools),
-            ),
-            timeout_s=SUGGEST_S,
+            "".join(message),
             max_tokens=limits.max_tokens,
             temperature=limits.temperature,
         )

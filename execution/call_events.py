@@ -28,5 +28,5 @@ def tell_start(
 
 def tell_end(invocation: Invocation, fields: Mapping[str, JsonValue], result: StepResult, uid: str) -> None:
     """Tell how a call ended."""
-    how = {"status": result.status, "seconds": result.seconds, "error": result.error}
+    how = {"status": result.status, "code": result.code, "seconds": result.seconds, "error": result.error}
     invocation.emit("tool_call_end", {**fields, **how}, uid)

@@ -12,6 +12,7 @@ from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.recorded import effect_in_doubt
 from planwright.checkpoints.effects.begun_calls import begun_call
 from planwright.checkpoints.stores import Stores
+from planwright.domain.doubt import recorded_doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result
@@ -72,7 +73,7 @@ class CancelledSteps:
         try:
             happened = await attempts.look_up(effect_in_doubt(call))
         except EffectInDoubt as error:
-            await ledger.settle(call, "in_doubt", now(), error=str(error))
+            await ledger.settle(call, "in_doubt", now(), error=recorded_doubt(error))
             return
         if happened is None:
             await ledger.settle(call, "failed", now(), error="it had not happened", code=CANCELLED)

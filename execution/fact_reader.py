@@ -7,11 +7,14 @@ from collections.abc import Mapping
 from planwright.checkpoints.stores import Stores
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import RunRecords, facts_of
-from planwright.critic.rubrics import Rubrics
+from planwright.critic.rubrics import JudgedStep, Rubrics
+from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict, StepResult
+from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
+from planwright.execution.step_accounts import StepAccount, step_accounts
 from planwright.settings.settings import Settings
-from planwright.state.agent_state import AgentState
+from planwright.state.agent_state import AgentState, plan_of
 from planwright.state.invocation import Invocation
 
 
@@ -35,11 +38,23 @@ class FactReader:
         done = [entry for entry in checked if settled[entry.uid].status == "completed"]
         outputs = {entry.uid: await full_output(self._stores, settled[entry.uid]) for entry in done}
         known = {score.uid: score.rubric for verdict in verdicts.values() for score in verdict.step_scores}
-        rubrics = {
-            entry.uid: known.get(entry.uid)
-            or await self._rubrics.ask(entry, outputs[entry.uid], route, invocation)
-            for entry in done
+        open_ = [entry for entry in done if _in_words(entry) and not known.get(entry.uid)]
+        answers = {
+            account.entry.uid: await self._rubrics.ask(_judged(account, plan_of(state)), route, invocation)
+            for account in await step_accounts(open_, settled, self._stores, invocation.run_id)
         }
+        rubrics = {entry.uid: known.get(entry.uid) or answers.get(entry.uid) for entry in done}
         work = await self._stores.work.of_run(invocation.run_id)
-        records = RunRecords(settled, outputs, rubrics, work, verdicts)
+        plan_id = plan_of(state).plan_id
+        records = RunRecords(settled, outputs, rubrics, work, verdicts, plan_id)
         return facts_of(checked, records, self._limit_s)
+
+
+def _in_words(entry: VerifiedStep) -> bool:
+    criterion = entry.step.success_criteria
+    return criterion is not None and bool(criterion.rubric)
+
+
+def _judged(account: StepAccount, plan: Plan) -> JudgedStep:
+    result = account.result
+    return JudgedStep(account.entry, plan.goal, result.capability, account.params, account.output)

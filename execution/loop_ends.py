@@ -15,7 +15,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.conversation.final_text import with_doubts
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute, StepTask
 from planwright.state.loop_state import LoopInput, LoopOutcome, LoopTask
@@ -46,16 +46,17 @@ def step_opening(
     `refused` says why an earlier attempt was not accepted, `approach` what to do differently.
     """
     step, uid = task["checked"].step, task["checked"].uid
-    text = render(
-        "agent_step",
-        task=as_data(step.description),
-        goal=as_data(task["goal"]),
-        expected=as_data(step.expected_output),
-        results=as_data(outputs),
-        missing=as_data(list(missing)),
-        refused=as_data(refused),
-        approach=as_data(approach),
-    )
+    sections = [
+        section("task", step.description),
+        section("goal", task["goal"]),
+        section("expected", step.expected_output),
+        section("results", outputs, foreign=True),
+        section("missing", [f"{name} brought nothing" for name in missing]),
+        section("refused", refused, foreign=True),
+        section("approach", approach, foreign=True),
+        section("returns", step.returns or ""),
+    ]
+    text = render("agent_step", sections="".join(sections))
     loop = LoopTask(
         lane=uid,
         plan_hash=task["plan_hash"],

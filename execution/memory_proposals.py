@@ -6,7 +6,6 @@ and the answer proves nothing.
 
 from __future__ import annotations
 
-import asyncio
 from itertools import islice
 
 from pydantic import ValidationError
@@ -19,14 +18,13 @@ from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.remembering import spoken
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
 
 REQUEST, ANSWER, KNOWN, WHY = 4000, 2000, 10, 200
-GRACE_S = 1  # a call that takes too long is told as such, before whatever would be tried next is cut off
 
 
 class Proposing:
@@ -44,13 +42,9 @@ class Proposing:
         candidates = spoken(request)
         if route is not None and speaks_of_user(request):
             try:
-                async with asyncio.timeout(self._settings.timeout_s + GRACE_S):
-                    candidates = await self._ask(request, answer, route, invocation)
+                candidates = await self._ask(request, answer, route, invocation)
             except (ModelError, LimitExceeded, SetupError) as error:
                 invocation.emit("memory_failed", {"cause": error.cause}, "run")
-            except TimeoutError:
-                cause = f"no model answered within {self._settings.timeout_s:g} s"
-                invocation.emit("memory_failed", {"cause": cause}, "run")
         return sound(candidates, request, invocation.redactor, self._settings.most)
 
     async def _ask(
@@ -61,11 +55,12 @@ class Proposing:
         prompt = Prompt(
             "consolidate",
             render("consolidate", most=str(self._settings.most)),
-            render(
-                "consolidate_messages",
-                request=as_data(own),
-                answer=as_data(answer[:ANSWER]),
-                known=as_data([memory.text for memory in known]),
+            "".join(
+                [
+                    section("request", own),
+                    section("answer", answer[:ANSWER], foreign=True),
+                    section("known", [memory.text for memory in known], foreign=True),
+                ]
             ),
             schema=reply_schema(self._settings.most),
             timeout_s=self._settings.timeout_s,

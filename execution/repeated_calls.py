@@ -1,19 +1,22 @@
 """Calls that would repeat what was done, or what a person said no to.
 
 What a run has done under an earlier plan is not called again: its record counts for the same call, once. One
-more of it asks a person, and so does what the run was forked from has done, or was refused there. What was
+more of it asks a person, and so does, from Medium risk on, the same capability with other values: its card
+names what was done already. So does what the run was forked from has done, or was refused there. What was
 refused in this run is neither made nor asked about again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.effects.kept_effects import DoneEffect, Past
+from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.checkpoints.effects.refusals import Refusals, RefusedCall
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import CREATE_CHAIN
@@ -21,13 +24,19 @@ from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import DELEGATE
 from planwright.domain.results import StepResult
+from planwright.domain.risk import Risk, at_least
 from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.execution.step_runner import site_of
+from planwright.planning.rules import Rules
+from planwright.presentation.step_sentence import effect_phrase
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
 
 AGAIN = "it was done before in this run"
 MAY_REPEAT = "it may repeat what was done before in this run"
+DONE = "this run has done already"
+ASKS_FROM: Risk = "Medium"
+MOST_NAMED = 3
 
 
 async def asking_again(
@@ -66,20 +75,18 @@ async def gated_again(checked: VerifiedStep, stores: Stores, run_id: str) -> Ver
 
 
 async def not_done_again(
-    checked: list[VerifiedStep],
-    results: Mapping[str, StepResult],
-    stores: Stores,
-    run_id: str,
-    registry: Registry,
-    policy: str,
+    checked: list[VerifiedStep], results: Mapping[str, StepResult], stores: Stores, run_id: str, rules: Rules
 ) -> list[VerifiedStep]:
     """Keep or gate the steps of a new plan that were done before; those with `results` are marked as kept.
 
-    A fork with its plan keeps what was done. `policy` is the hash of the policy.
+    A fork with its plan keeps what was done.
     """
+    registry, policy = rules.registry, rules.call_context.policy.hash
     fork = await stores.forks.of(run_id)
     forked = fork is not None and fork.plan is None
     left = await stores.ledger.done_before(run_id, [entry.uid for entry in checked])
+    mine = {entry.uid for entry in checked} - {entry.uid for entry in rules.done.values()}
+    done = await stores.work.done_beside(run_id, mine) if results else []
     earlier = {step.uid: step for step in await stores.plans.steps_of_run(run_id)} if results else {}
     read = []
     for entry in checked:
@@ -87,7 +94,7 @@ async def not_done_again(
             keeps = result.status == "completed" and entry.effect != "pure"
             read.append(_as_made(entry, earlier.get(entry.uid, entry)) if keeps else entry)
             continue
-        step = kept_step(entry, left, run_id, registry, policy)
+        step = fixed_by_its_step(kept_step(entry, left, run_id, registry, policy), done, run_id)
         read.append(await gated_again(step, stores, run_id) if forked else step)
     return read
 
@@ -127,6 +134,42 @@ def kept_step(
     return checked.model_copy(update=again)
 
 
+def fixed_by_its_step(checked: VerifiedStep, done: Sequence[DoneEffect], run_id: str) -> VerifiedStep:
+    """Gate one more call of a capability by which earlier plans have done something, and name what they did.
+
+    An effect that is done is fixed by its step: with other values, or under another id, it may well be the
+    same thing once more. Below Medium risk only the same call counts.
+    """
+    name = checked.step.capability or ""
+    like = [effect for effect in done if effect.capability == name]
+    if not like or checked.kept or checked.effect == "pure" or checked.step.agentic or checked.chain:
+        return checked
+    if not (checked.done_before or at_least(checked.risk, ASKS_FROM)):
+        return checked
+    reason = f"{AGAIN if checked.done_before else DONE}: {effect_phrases(like)}"
+    return checked.model_copy(update={"gated": True, "asks": True, "reason": reason, "done_before": run_id})
+
+
+async def done_already(call: EffectCall, risk: Risk, stores: Stores) -> str:
+    """Name what a run has done by the capability of a call before it, where a person is to know of that."""
+    if not at_least(risk, ASKS_FROM) or not (like := await stores.work.done_before(call.place)):
+        return ""
+    return f"{DONE}: {effect_phrases(like)}"
+
+
+def once_more(past: Past) -> str:
+    """Say that a call would do once more what was done, and what that was."""
+    return f"{AGAIN}: {effect_phrases(past.done)}"
+
+
+def effect_phrases(effects: Sequence[DoneEffect]) -> str:
+    """Name effects by their telling values, the newest first; of many only some."""
+    newest = [*reversed(effects)]
+    phrases = [effect_phrase(effect.capability, effect.args, effect.result) for effect in newest[:MOST_NAMED]]
+    more = len(newest) - len(phrases)
+    return "; ".join([*phrases, *([f"and {more} more"] if more else [])])
+
+
 async def _refused(checked: VerifiedStep, refusals: Refusals, run_id: str) -> RefusedCall | None:
     name, args = checked.step.capability or "", checked.step.params
     return await refusals.of_call(run_id, name, args, sources=False)
@@ -144,7 +187,10 @@ async def _kept_call(
     if past.key:
         return checked.model_copy(update={"kept": past.key, "gated": False, "asks": False, "reason": AGAIN})
     if past.again:
-        again = {"gated": True, "asks": True, "reason": AGAIN, "done_before": invocation.run_id}
+        again = {"gated": True, "asks": True, "reason": once_more(past)}
+        return checked.model_copy(update={**again, "done_before": invocation.run_id})
+    if reason := await done_already(call, checked.risk, stores):
+        again = {"gated": True, "asks": True, "reason": reason, "done_before": invocation.run_id}
         return checked.model_copy(update=again)
     return checked
 

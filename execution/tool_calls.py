@@ -28,6 +28,7 @@ from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.surroundings import surroundings_reader
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
@@ -73,6 +74,7 @@ class CallReader:
         self.registry = registry
         self._call_context = call_context
         self._ask_from = ask_from
+        self._surroundings = surroundings_reader(registry, call_context)
 
     def from_low(self) -> CallReader:
         """Read the calls of a lane that has changed since it was approved: effects ask from Low risk on."""
@@ -84,6 +86,10 @@ class CallReader:
         chains = (chain for name in allowed.chains if (chain := allowed.get(name)) and chain.chain)
         runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
         return tools_of(list(dict.fromkeys([*granted, *runnable])), allowed)
+
+    async def surroundings(self, invocation: Invocation) -> Mapping[str, JsonValue]:
+        """Tell of the world the run works in, in the same words for as long as it is worked on here."""
+        return await self._surroundings(invocation)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""

@@ -13,7 +13,6 @@ from langgraph.types import Command, StateSnapshot
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import END_OF_TIME
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.results import RunStatus, answer_id
 from planwright.domain.run_context import options_of, read_context
@@ -54,11 +53,10 @@ class Arrival:
 class Arrivals:
     """Find the run that an arrival is for, or make a new one; refuse what fits none."""
 
-    def __init__(self, settings: Settings, stores: Stores, redactor: Redactor, clock: Clock) -> None:
+    def __init__(self, settings: Settings, stores: Stores, redactor: Redactor) -> None:
         self._settings = settings
         self._stores = stores
         self._redactor = redactor
-        self._clock = clock
 
     async def check_tenant(self, thread_id: str, context: object) -> None:
         """Raise RunError when a thread belongs to another tenant than the caller's."""
@@ -130,11 +128,18 @@ class Arrivals:
         return self.new_run(entry, thread_id, arrival.context), True
 
     async def _in_time(self, run: Run) -> Run:
-        """Ask for the end of a run whose session is past its time, as a worker would; return the run."""
-        now = self._clock()
-        if run.ended or run.cancelled_by or not await self._stores.queue.is_late(run.run_id, now):
+        """Ask for the end of a run whose session is past its time, as a worker would; return the run.
+
+        Raises RunError while nobody knows whether it is.
+        """
+        if run.ended or run.cancelled_by:
             return run
-        await self._stores.runs.cancel(run.run_id, END_OF_TIME, now, "expired")
+        standing, mark = await self._stores.queue.standing(run.run_id), self._stores.time.mark
+        if standing == "maybe late":
+            cause = f"run {run.run_id} has expired if this machine was off for as long as its clock says"
+            raise RunError(cause, f"go on at {mark.moment(mark.believed_s):%H:%M:%S} UTC: it is known then")
+        if standing == "late":
+            await self._stores.runs.cancel(run.run_id, END_OF_TIME, mark.now, "expired")
         return await self._stores.runs.read(run.run_id) or run
 
     def new_run(self, entry: object, thread_id: str, context: object, status: RunStatus = "running") -> Run:
@@ -149,7 +154,7 @@ class Arrivals:
             request=self._redactor.text(messages[-1].text),
             messages=self._redactor.value(messages_to_dict(messages)),
             context=options_of(options),
-            started_at=self._clock().isoformat(),
+            started_at=self._stores.time.now().isoformat(),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -21,8 +22,9 @@ from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.checkpoints.private_files import secret_of
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.clock import Time, Timer, timer_of
+from planwright.domain.clock import Timer
 from planwright.domain.errors import SetupError
 from planwright.execution.versions import workspace_versions
 from planwright.graph.agent import Agent
@@ -36,6 +38,7 @@ from planwright.graph.undo import Undoing
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
+from planwright.prompts.fence import use_key
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import stands_for
@@ -43,6 +46,7 @@ from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
 
 _LOG = logging.getLogger("planwright.graph")
+FENCE_KEY = "fence.key"
 
 
 class AgentOptions(TypedDict, total=False):
@@ -59,7 +63,7 @@ class AgentOptions(TypedDict, total=False):
     checkpointer: BaseCheckpointSaver[Any] | None
     """Saver of a host program, in place of that of the store."""
     clock: Clock
-    """Tells the time of day."""
+    """Tells the time of day, where the store is that of the workspace."""
     timer: Timer | None
     """Tells how time goes by; None for the one that goes with the clock."""
 
@@ -71,9 +75,10 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     """
     if unknown := options.keys() - AgentOptions.__annotations__.keys():
         raise TypeError(f"build_graph() got an unexpected keyword argument {min(unknown)!r}")
-    chosen, clock, timer = settings or load(), options.get("clock", utc_now), options.get("timer")
-    redactor, time = redactor_of(chosen), Time(clock, timer or timer_of(clock))
-    stores = options.get("stores") or _stores(chosen, redactor, time.timer)
+    chosen, timer = settings or load(), options.get("timer")
+    redactor = redactor_of(chosen)
+    _keep_fences(chosen.store_folder)
+    stores = options.get("stores") or _stores(chosen, redactor, options.get("clock", utc_now), timer)
     with ExitStack() as undo:  # what cannot be built leaves nothing open
         if not options.get("stores"):
             undo.callback(stores.close)
@@ -88,7 +93,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
             stores=stores,
             registry=registry,
             models=Models(router, stores.budgets, chosen, timer),
-            call_context=open_call_context(chosen, stores, registry, policy, redactor, clock),
+            call_context=open_call_context(chosen, stores, registry, policy, redactor),
             versions=workspace_versions(chosen, registry, policy.hash),
         )
         compiled = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
@@ -99,13 +104,23 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     own_names |= {MODEL} if model else set()
     available = available_parts(registry, own_names, parts.versions)
     reviewing = review(registry, stores, chosen, parts.call_context)
-    agent.door = Door(chosen, stores, reviewing, available, redactor, time)
+    agent.door = Door(chosen, stores, reviewing, available, redactor)
     agent.loop = BackgroundLoop()
     agent.router = router
     agent.servers = servers
-    agent.undoing = Undoing(stores, registry, clock)
-    agent.single_calls = SingleCalls(stores, registry, clock)
+    agent.undoing = Undoing(stores, registry)
+    agent.single_calls = SingleCalls(stores, registry)
     return agent
+
+
+def _keep_fences(folder: Path) -> None:
+    """Let prompts have the same fences in all processes of a store: providers keep what they know of them.
+
+    Before there is a store, those of this process are its own.
+    """
+    if folder.is_dir():
+        with contextlib.suppress(OSError):  # of a disk that is read-only
+            use_key(secret_of(folder / FENCE_KEY))
 
 
 def _check_model(model: object) -> None:
@@ -153,12 +168,13 @@ def check_agents(settings: Settings, registry: Registry) -> None:
                 ) from error
 
 
-def _stores(settings: Settings, redactor: Redactor, timer: Timer) -> Stores:
+def _stores(settings: Settings, redactor: Redactor, clock: Clock, timer: Timer | None) -> Stores:
     patience_s = settings.storage.busy_timeout_s
     return open_stores(
         settings.store_folder,
         busy_timeout_s=patience_s,
         redactor=redactor,
+        clock=clock,
         timer=timer,
         url=settings.store_url,
     )

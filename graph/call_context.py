@@ -8,7 +8,6 @@ from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.security.egress.network import Network
 from planwright.security.jail import READ_ONLY, Jail
 from planwright.security.redaction.redactor import Redactor
@@ -16,14 +15,14 @@ from planwright.settings.settings import Settings
 
 
 def open_call_context(
-    settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor, clock: Clock
+    settings: Settings, stores: Stores, registry: Registry, policy: Policy, redactor: Redactor
 ) -> CallContext:
     """Put together what every call of an agent may see; each call is bound to its run and key later."""
     return CallContext(
         settings,
         workspace_jail(settings),
         stores.memories,
-        clock,
+        stores.time.now,
         stores.whole_results,
         stores.file_versions,
         chains=Chains(registry, stores.chains),

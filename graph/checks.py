@@ -17,6 +17,7 @@ from planwright.approvals.decide import gate_of
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY
+from planwright.checkpoints.store_errors import check_storable
 from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
 from planwright.domain.results import answer_id
@@ -77,7 +78,10 @@ def _place(config: RunnableConfig) -> str:
 
 
 def read_messages(entry: object) -> list[BaseMessage]:
-    """Read the new messages of an input. Raises SetupError for none, an empty or a huge one."""
+    """Read the new messages of an input.
+
+    Raises SetupError for none, for an empty or a huge one, and for texts that not every store can hold.
+    """
     content: Any = entry.get("messages") if isinstance(entry, Mapping) else None
     try:
         messages = convert_to_messages(content if isinstance(content, list | tuple) else [content])
@@ -92,8 +96,8 @@ def read_messages(entry: object) -> list[BaseMessage]:
         )
     if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
         raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
-    if not all(_storable(message.text) for message in messages):
-        raise SetupError("the request holds half a character (a lone surrogate)", "send it as valid UTF-8")
+    for message in messages:
+        check_storable("the request", message.text)
     if len(messages[-1].text) > MAX_REQUEST:
         raise SetupError(
             f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
@@ -127,15 +131,6 @@ def check_same_options(context: object, run: Run) -> None:
                 f"run {run.run_id} began with {name} = {getattr(original, name)!a}; that stays so to its end",
                 f"go on without {name}, or cancel it first: planwright cancel {run.thread_id}",
             )
-
-
-def _storable(text: str) -> bool:
-    """Say whether a text is valid Unicode: half a surrogate pair cannot be stored."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def profile_of(run: Run, fresh: bool, settings: Settings) -> RunProfile:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import RunError
 
 
 class Control:
     """Reach the newest run of a thread, whichever process works on it."""
 
-    def __init__(self, stores: Stores, clock: Clock) -> None:
+    def __init__(self, stores: Stores) -> None:
         self._stores = stores
-        self._clock = clock
 
     async def refuse_busy(self, thread_id: str) -> None:
         """Raise RunError while a process works on a thread: it would write over what is changed beside it."""
@@ -30,7 +28,7 @@ class Control:
         run = await self._stores.runs.latest(thread_id)
         if run is None:
             raise RunError(f"there is no thread {thread_id}", "list the threads: planwright ls")
-        await self._stores.runs.cancel(run.run_id, by, self._clock())
+        await self._stores.runs.cancel(run.run_id, by, self._stores.time.now())
 
     async def take_over(self, thread_id: str) -> str:
         """Take a thread's run from the process that holds it; return which that was, empty when none did.

@@ -26,7 +26,6 @@ from planwright.checkpoints.audit.anchor import publish_head
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Time
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.domain.run_context import RunContext, read_context
@@ -84,21 +83,19 @@ class Door:
         review: Review,
         parts: AvailableParts,
         redactor: Redactor,
-        time: Time,
     ) -> None:
         self.settings = settings
         self.stores = stores
         self.redactor = redactor
         self.langsmith = LangSmithRuns(settings.tracing, redactor)
-        self.arrivals = Arrivals(settings, stores, redactor, time.clock)
-        self.answering = Answering(stores, review, time.clock)
-        self.control = Control(stores, time.clock)
+        self.arrivals = Arrivals(settings, stores, redactor)
+        self.answering = Answering(stores, review)
+        self.control = Control(stores)
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
-        self._watching = Watching(stores, settings.sessions, time.clock)
+        self._watching = Watching(stores, settings.sessions)
         self.working: dict[str, Invocation] = {}
         self.parts = parts
-        self.clock = time.clock
-        self._time = time
+        self.clock = stores.time.now
 
     @contextlib.asynccontextmanager
     async def enter(
@@ -109,12 +106,12 @@ class Door:
         With `breakpoints` (LangGraph's `interrupt_before` and `_after`) it may end anywhere; by a `control`
         the caller can drain it. Raises SetupError, RunError or GateError; then nothing has changed.
         """
+        await self.stores.time.look()
         run, fresh = await self.arrivals.run_for(arrival)
         profile = profile_of(run, fresh, self.settings)
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
         seen_token = None if fresh else arrival.seen_token
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s, seen_token)
-        self.stores.saver.begin(lease)
         watching: asyncio.Task[None] | None = None
         reason = ""
         try:
@@ -170,7 +167,7 @@ class Door:
             gates = await self.stores.gates.of_thread(run.thread_id)
             offered = Offered(frozenset(gate.gate_id for gate in gates), answered_by_id(arrival.config))
             invocation.answered = partial(self.answering.inside, snapshot, channel, offered)
-            invocation.land = partial(self.stores.saver.landed, run.thread_id)
+            invocation.land = partial(self.stores.saver.landed, lease)
         ours = {CONFIG_KEY: invocation, LEASE_KEY: lease, PAID_KEY: invocation.paid}
         configurable = {**arrival.config.get("configurable", {}), **ours}
         config: RunnableConfig = {**arrival.config, "configurable": configurable}
@@ -200,14 +197,13 @@ class Door:
             words=words,
             foreign=foreign,
             clock=self.clock,
-            seconds=self._time.timer.seconds,
+            seconds=stores.time.timer.seconds,
             cancelled_by=run.cancelled_by or "",
             ends_as=run.ends_as or "cancelled",
             seq=itertools.count(last_seq + 1),
             emitted_keys=keys,
             worked_before_s=worked_s,
             redactor=self.redactor,
-            check_writes=partial(stores.saver.check, run.thread_id),
             listeners=(log_event, spans.hear) if spans.on else (log_event,),
             spans=spans,
         )
@@ -242,7 +238,7 @@ class Door:
                 if thread_id in error.next_step:
                     raise
                 step = f"{error.next_step}; {await self._again(entry, thread_id)}"
-                raise StoreFailed(f"{error.cause}; nothing was done", step) from error
+                raise type(error)(f"{error.cause}; nothing was done", step) from error
 
     async def _again(self, entry: object, thread_id: str) -> str:
         """Say how an entry is made again that has met a fault of the store."""
@@ -256,12 +252,12 @@ class Door:
         return waits if run and not run.ended else "then run it again: it is not on record"
 
     async def _close(self, lease: Lease, *, ended: bool) -> None:
-        """Raise what was not written; remove the checkpoints that an ended run needs no more."""
+        """Wait for what was written; remove the checkpoints that an ended run needs no more."""
         saver = self.stores.saver
         if ended:
             saver.close_run(lease, self.settings.storage.checkpoints_of(lease.tenant))
         else:
-            await saver.landed(lease.thread_id)
+            await saver.landed(lease)
 
     async def stopping(self, admitted: AdmittedRun) -> bool:
         """Say whether a cancelled run still has to be led to its end: its gates have closed."""
@@ -272,6 +268,7 @@ class Door:
         """Note that a run waits; one that neither waits nor ended is a bug of ours."""
         run = admitted.run
         now = await self.stores.runs.read(run.run_id)  # the next of its thread may have begun by now
+        admitted.invocation.check_writes()
         if now is None or now.ended or now.cancelled_by:
             await self._close(admitted.invocation.lease, ended=now is not None and now.ended)
             return
@@ -288,7 +285,7 @@ class Door:
                 f"nothing is lost; try: planwright resume {run.thread_id}",
             )
         await self.stores.runs.set_status(admitted.invocation.lease, "waiting")
-        self.stores.saver.check(run.thread_id)
+        admitted.invocation.check_writes()
         self.answering.shown_gates.show(run.run_id, ids := [gate.gate_id for gate in gates])
         _LOG.info("run %s waits at %s", run.run_id, ", ".join(ids), extra=ids_of(run))
 
@@ -296,4 +293,4 @@ class Door:
 def _paused(error: StoreFailed, run: Run) -> StoreFailed:
     """Say of a fault of the store what becomes of the run that met it."""
     step = f"{error.next_step}; then go on, nothing is done twice: planwright resume {run.thread_id}"
-    return StoreFailed(f"{error.cause}; run {run.run_id} is paused", step)
+    return type(error)(f"{error.cause}; run {run.run_id} is paused", step)

@@ -22,6 +22,7 @@ from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
 from planwright.execution.step_runner import StepRunner
+from planwright.execution.surroundings import surroundings_reader
 from planwright.graph import routes
 from planwright.graph.agentic_loop import build_loop
 from planwright.graph.chain import chain_runner
@@ -91,11 +92,11 @@ def build_pipeline(parts: Parts) -> Pipeline:
     )
     shortening = Shortening(parts.models, parts.settings.context)
     gateway = Gateway(parts.registry, parts.stores, parts.settings, parts.call_context)
-    sequence = NodeSequence(graph)
+    sequence, surroundings = NodeSequence(graph), surroundings_reader(parts.registry, parts.call_context)
     _add_outer_zone(graph, parts, shortening, sequence)
     _add_plan_zone(graph, parts, shortening, gateway, sequence)
     _add_execution(graph, parts, gateway, sequence)
-    add_node(graph, "respond", ends_run(respond(parts.models, parts.stores)))
+    add_node(graph, "respond", ends_run(respond(parts.models, parts.stores, surroundings)))
     add_node(graph, "clarify", ends_run(clarify(parts.stores)))
     add_node(graph, "session_close", session_close(parts.stores))
     graph.add_edge("respond", "consolidate")
@@ -133,11 +134,13 @@ def _add_plan_zone(
     graph: Pipeline, parts: Parts, shortening: Shortening, gateway: Gateway, sequence: NodeSequence
 ) -> None:
     stores, settings, taint = parts.stores, parts.settings, Taint(gateway, parts.stores.ledger)
-    extracts = task_extraction(parts.models, stores.memories)
+    extracts = task_extraction(
+        parts.models, stores.memories, surroundings_reader(parts.registry, parts.call_context)
+    )
     sequence.add_node("task_extraction", ends_run(shortening.once(extracts)), routes.after_task)
     classifies = classification(parts.registry, parts.models)
     sequence.add_node("classification", classifies, routes.after_classification)
-    asks = planner(parts.models, parts.registry, stores.blobs, settings, parts.call_context)
+    asks = planner(parts.models, parts.registry, stores, settings, parts.call_context)
     add_node(graph, "planner", asks_where_acted(ends_run(shortening.once(asks))))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))
     verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)
@@ -159,7 +162,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    gates, router = CallGates(stores.gates, stores.allow_rules, settings), parts.models.router
+    gates = CallGates(stores.gates, stores.allow_rules, settings)
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))
@@ -171,7 +174,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     sequence.add_node("dispatch", dispatch(gateway), open_steps, ["direct_step", "lane"])
     add_node(graph, "direct_step", direct_step(runner), StepTask)
     envelopes = Envelopes(stores.work, parts.registry)
-    by_agent = agentic_step(loop, runner, router, envelopes, settings)
+    by_agent = agentic_step(loop, runner, parts.models, envelopes, settings)
     approach = another_approach(parts.models, runner, settings)
     graph.add_node("lane", lane(build_lane(runner, gates, by_agent, approach, run_chain)))
     rubrics = Rubrics(parts.models, partial(role_route, settings, "critic"))

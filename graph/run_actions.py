@@ -103,7 +103,7 @@ class RunActions(Compiled):
         Returns whether it is paused; else who works on it pauses it in a moment. Raises RunError for no run,
         and for one that is paused, waits for a person, or has ended.
         """
-        run = await self.stores.sessions.pause(thread_id, by, self.door.clock())
+        run = await self.stores.sessions.pause(thread_id, by)
         return run.status == "paused"
 
     def pause(self, thread_id: str, by: str = "python") -> bool:
@@ -115,7 +115,7 @@ class RunActions(Compiled):
 
         Raises RunError for no run, and for one that has ended.
         """
-        await self.stores.sessions.extend(thread_id, amounts, by, self.door.clock())
+        await self.stores.sessions.extend(thread_id, amounts, by)
 
     def extend(self, thread_id: str, amounts: Mapping[Unit, float], by: str = "python") -> None:
         """Give a run more from code without an event loop."""
@@ -213,7 +213,7 @@ class RunActions(Compiled):
 
     async def aapprove_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
         """Approve the gates that ask about a capability (a name or a glob) and nothing else, one by one."""
-        return await BulkApprovals(self, self.door.stores, self.door.clock).approve_all(capability, options)
+        return await BulkApprovals(self, self.door.stores).approve_all(capability, options)
 
     def approve_all(self, capability: str, **options: Unpack[BulkOptions]) -> BulkApproval:
         """Approve many gates from code without an event loop."""
@@ -233,8 +233,8 @@ class RunActions(Compiled):
 
     @property
     def _rewinding(self) -> Rewinding:
-        return Rewinding(self, self.door.stores, self.door.arrivals, self.door.clock)
+        return Rewinding(self, self.door.stores, self.door.arrivals)
 
     @property
     def _forking(self) -> Forking:
-        return Forking(self, self.door.stores, self.door.clock)
+        return Forking(self, self.door.stores)

@@ -140,7 +140,7 @@ async def make_room(agent: Agent, message: object, thread_id: str, context: obje
     if agent.stores.leases.is_leased(run):
         return
     if not_begun(run, await read_state(agent, _config(thread_id))):
-        await cancel(agent.stores, run.run_id, BY, agent.door.clock())
+        await cancel(agent.stores, run.run_id, BY)
     elif not await agent.stores.gates.of_thread(thread_id):
         await agent.acancel(thread_id, BY)
 

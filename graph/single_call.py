@@ -7,9 +7,8 @@ asked for, run and recovered like any other.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 
 from langchain_core.messages import HumanMessage, messages_to_dict
 from pydantic import JsonValue
@@ -21,7 +20,6 @@ from planwright.checkpoints.forks import Fork
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.serde import storable
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import json_text
 from planwright.domain.plan import Plan, PlanStep
@@ -84,10 +82,9 @@ def step_for(registry: Registry, name: str, args: Mapping[str, JsonValue]) -> Pl
 class SingleCalls:
     """Begin runs of one call that a person asks for by the name of its capability."""
 
-    def __init__(self, stores: Stores, registry: Registry, clock: Clock) -> None:
+    def __init__(self, stores: Stores, registry: Registry) -> None:
         self._stores = stores
         self._registry = registry
-        self._clock = clock
 
     def schema_of(self, name: str) -> JsonSchema:
         """Read the JSON schema of a capability's arguments. Raises SetupError for one that is not there."""
@@ -105,11 +102,11 @@ class SingleCalls:
         request = f"Call {name} {json_text(dict(step.params))}"
         offline = replace(context, provider=EMBEDDED.provider)
         thread_id = thread_id or str(uuid.uuid4())
-        await write_down(self._stores, SingleCall(step, request), offline, thread_id, self._clock())
+        await write_down(self._stores, SingleCall(step, request), offline, thread_id)
         return thread_id
 
 
-async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Callable[[], datetime]) -> str:
+async def begin(stores: Stores, call: SingleCall, context: RunContext) -> str:
     """Write down the run of a call, if none is open for its purpose, and return its thread.
 
     Raises RunError while the run it comes from has not ended.
@@ -117,14 +114,13 @@ async def begin(stores: Stores, call: SingleCall, context: RunContext, now: Call
     thread_id, open_run = await thread_for(stores, call.purpose or str(uuid.uuid4()))
     if open_run is not None:
         return thread_id
-    await write_down(stores, call, context, thread_id, now())
+    await write_down(stores, call, context, thread_id)
     return thread_id
 
 
-async def write_down(
-    stores: Stores, call: SingleCall, context: RunContext, thread_id: str, at: datetime
-) -> None:
+async def write_down(stores: Stores, call: SingleCall, context: RunContext, thread_id: str) -> None:
     """Write down the run of a call on a new thread. Raises RunError where the thread is not new."""
+    at = (await stores.time.look()).now
     run = Run(
         run_id=f"run_{uuid.uuid4().hex[:16]}",
         thread_id=thread_id,

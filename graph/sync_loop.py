@@ -14,11 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
-from planwright.capabilities.gateway.invoke import SeenThreads
+from planwright.capabilities.gateway.call_threads import SeenThreads
 
 T = TypeVar("T")
 _END = object()
-PATIENCE_S = 30
+PATIENCE_S, BRIEFLY_S = 30, 2
 
 
 async def in_own_task(stream: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
@@ -126,13 +126,17 @@ class BackgroundLoop:
         return result
 
     def close(self) -> None:
-        """End the loop and its threads. A function that still runs in one of them is not waited for."""
+        """End the loop and its threads. A function that still runs in one of them is not waited for.
+
+        Where a call does not heed that it is cancelled, the loop runs on with it, until the process ends.
+        """
         with self._lock:
             loop, self._loop = self._loop, None
             thread, workers = self._thread, self._workers
         if loop is None or thread is None or workers is None:
             return
-        asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result(timeout=PATIENCE_S)
+        if not asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result():
+            return
         loop.call_soon_threadsafe(loop.stop)
         thread.join(timeout=PATIENCE_S)
         workers.shutdown(wait=False, cancel_futures=True)
@@ -176,10 +180,15 @@ class BackgroundLoop:
                 loop.run_forever()
 
 
-async def _cancel_all() -> None:
-    """Cancel what is left on this loop and let it end."""
+async def _cancel_all() -> bool:
+    """Cancel what is left on this loop and let it end; say whether all of it has ended."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
+    cancelled_before = {task for task in left if task.cancelling()}
     for task in left:
         task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    for tasks, patience_s in ((left - cancelled_before, PATIENCE_S), (cancelled_before, BRIEFLY_S)):
+        ending = asyncio.gather(*tasks, return_exceptions=True)
+        if tasks and not (await asyncio.wait({ending}, timeout=patience_s))[0]:
+            return False
     await asyncio.get_running_loop().shutdown_asyncgens()
+    return True

@@ -27,7 +27,6 @@ from planwright.domain.run_context import RunContext, options_of
 from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.verification import close_plan
 from planwright.state.agent_state import Task
-from planwright.state.invocation import Clock
 
 MOST_ID = 56  # of the 64 characters of a step id; the rest is for a number
 
@@ -53,10 +52,9 @@ class CompensationStep:
 class Undoing:
     """See what can be undone of a run, and begin the run that does it."""
 
-    def __init__(self, stores: Stores, registry: Registry, clock: Clock) -> None:
+    def __init__(self, stores: Stores, registry: Registry) -> None:
         self._stores = stores
         self._registry = registry
-        self._clock = clock
 
     async def look(self, name: str, without: Collection[str] = ()) -> list[CompensationStep]:
         """List the effects of a run, or of the newest of a thread, in the order they would be undone.
@@ -105,13 +103,13 @@ class Undoing:
             why = "".join(f"\n  {item.name}: {item.why_not}" for item in items) or " it has had no effects"
             look = f"look at it: planwright show {run.run_id}"
             raise RunError(f"nothing of run {run.run_id} can be undone:{why}", look)
-        new = _new_run(run, thread_id or str(uuid.uuid4()), context or RunContext(), self._clock())
+        new = _new_run(run, thread_id or str(uuid.uuid4()), context or RunContext(), self._stores.time.now())
         steps = tuple(step for _, step in planned)
         plan, _ = close_plan(Plan(goal=goal(run, items), steps=steps, on_failed_dependency="skip"))
         task = Task(task=new.request).model_dump(mode="json")
         fork = Fork(run_id=new.run_id, source_run=run.run_id, plan=plan, task=task, undo=True)
         undoes = {key: step.id for key, step in planned}
-        await self._stores.undos.begin(new, fork, undoes, self._clock())
+        await self._stores.undos.begin(new, fork, undoes, self._stores.time.now())
         return new.thread_id
 
 

@@ -10,7 +10,6 @@ from planwright.checkpoints.runs import Requests, Run
 from planwright.checkpoints.sessions.progress import read_progress
 from planwright.checkpoints.sessions.sessions import pause_reason
 from planwright.checkpoints.stores import Stores
-from planwright.domain.clock import Clock
 from planwright.domain.errors import StoreFailed
 from planwright.settings.profile import RunProfile, with_more
 from planwright.settings.workspace import SessionSettings
@@ -24,10 +23,9 @@ _LOG = logging.getLogger("planwright.graph")
 class Watching:
     """Look once a second at what is asked of a run while it is worked on."""
 
-    def __init__(self, stores: Stores, settings: SessionSettings, clock: Clock) -> None:
+    def __init__(self, stores: Stores, settings: SessionSettings) -> None:
         self._stores = stores
         self._settings = settings
-        self._clock = clock
 
     def begin(self, invocation: Invocation, run: Run, profile: RunProfile) -> asyncio.Task[None]:
         """Watch a run beside it. Where that breaks, the run is drained: nobody could end it any more."""
@@ -66,7 +64,7 @@ class Watching:
 
     async def _tell_progress(self, invocation: Invocation) -> None:
         """Tell how far a session is."""
-        run_id, limits, now = invocation.run_id, invocation.profile.limits, self._clock()
+        run_id, limits, now = invocation.run_id, invocation.profile.limits, self._stores.time.now()
         progress = await self._stores.database.read(lambda c: read_progress(c, run_id, limits, now))
         invocation.record_event("session_progress", progress.model_dump(mode="json"), progress.progress_id)
 
@@ -84,7 +82,7 @@ class Watching:
         else:
             invocation.record_event("session_paused", {"reason": reason}, str(invocation.lease.token))
             await self._stores.runs.set_status(invocation.lease, "paused", reason)
-        self._stores.saver.check(invocation.thread_id)
+        invocation.check_writes()
         _LOG.info("run %s stands still: %s", invocation.run_id, reason, extra=ids_of(invocation))
 
     def keep_time(self, invocation: Invocation) -> None:

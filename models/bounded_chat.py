@@ -18,8 +18,10 @@ from openai import BaseModel
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.providers.common_form import REASONING, plain_arguments
+from planwright.models.providers.sent_back import SENT_BACK, hand_over, with_sent_back
 from planwright.security.reply_size import MOST_LISTS, count_lists
 
+AS_THEY_ARE = ("messages", "tools", "response_format")
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 
 
@@ -55,16 +57,19 @@ class BoundedChat(ChatOpenAI):
 
     def _get_request_payload(
         self, input_: LanguageModelInput, *, stop: list[str] | None = None, **more: object
-    ) -> dict[str, object]:
-        """Spell a request; its messages and tools go past the client's walk over their types.
+    ) -> dict[str, Any]:
+        """Spell a request; its messages, tools and form go past the client's walk over their types.
 
-        That walk changes nothing of them, and took half of the CPU of a loop of 30 turns.
+        That walk changes nothing of them, and took half of the CPU of a loop of 30 turns. Where the client
+        sees a form, it reads the answer anew with every piece of it that comes in.
         """
-        payload: dict[str, object] = super()._get_request_payload(input_, stop=stop, **more)
-        if "response_format" in payload:  # the client reads the tools by itself then
-            return payload
+        payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **more)
+        spelled = zip(self._convert_input(input_).to_messages(), payload["messages"], strict=True)
+        payload["messages"] = [
+            with_sent_back(fields, message.additional_kwargs.get(SENT_BACK)) for message, fields in spelled
+        ]
         body = payload.get("extra_body")
-        as_it_is = {name: payload.pop(name) for name in ("messages", "tools") if name in payload}
+        as_it_is = {name: payload.pop(name) for name in AS_THEY_ARE if name in payload}
         return {
             **payload,
             "messages": [],
@@ -82,7 +87,8 @@ class BoundedChat(ChatOpenAI):
         piece = super()._convert_chunk_to_generation_chunk(chunk, *place, **more)
         if piece is not None:
             for choice in chunk.get("choices") or ():
-                _tell_thoughts(piece.message, (choice.get("delta") or {}).get(REASONING))
+                delta = choice.get("delta") or {}
+                _keep(piece.message, delta.get(REASONING), delta.get(SENT_BACK))
         return piece
 
     def _create_chat_result(
@@ -90,14 +96,16 @@ class BoundedChat(ChatOpenAI):
     ) -> ChatResult:
         result = super()._create_chat_result(response, generation_info)
         for choice, generation in zip(getattr(response, "choices", ()), result.generations, strict=False):
-            _tell_thoughts(generation.message, getattr(choice.message, REASONING, None))
+            own = choice.message
+            _keep(generation.message, getattr(own, REASONING, None), getattr(own, SENT_BACK, None))
         return result
 
 
-def _tell_thoughts(message: BaseMessage, thoughts: object) -> None:
-    """Keep thoughts where langchain-core looks for them; the client leaves them out."""
+def _keep(message: BaseMessage, thoughts: object, own: object) -> None:
+    """Keep what the client leaves out: thoughts, where langchain-core looks for them, and what goes back."""
     if isinstance(thoughts, str) and thoughts:
         message.additional_kwargs[REASONING] = thoughts
+    hand_over(own)
 
 
 @dataclass

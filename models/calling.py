@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.messages.ai import UsageMetadata
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.runnables import Runnable
 
 from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.checkpoints.budgets import Budgets
@@ -23,24 +22,24 @@ from planwright.domain.errors import (
     ModelError,
     ModelInterrupted,
     ModelOutputInvalid,
+    ModelOverdue,
     ModelRejected,
     ModelUnavailable,
     ProviderResting,
 )
 from planwright.models.budget_warnings import warn
-from planwright.models.failover.classify import classify
+from planwright.models.conversation.plain_calls import PlainCalls
+from planwright.models.conversation.provider_data import returned, size_of, with_provider_data
+from planwright.models.failover.admission import Admission
 from planwright.models.failover.failover import Failover
 from planwright.models.model_calls import ChatPrompt, ModelCall, Prompt
-from planwright.models.providers.common_form import REASONING, without_reasoning
-from planwright.models.providers.pricing import price, tokens_of, used_in_vain, with_plain_usage
+from planwright.models.provider_call import OVERDUE, ProviderCalls, is_shown_as_thinking
+from planwright.models.providers.pricing import cached, price, tokens_of, used_in_vain, with_plain_usage
 from planwright.models.providers.router import Router
-from planwright.models.replies.bridge_stream import BridgeStream
-from planwright.models.replies.stream_watch import StreamWatch
-from planwright.models.replies.structured import OutputModes, answered, asking
-from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.providers.thinking import ThinkingRoom, thoughts_in
+from planwright.models.replies.structured import OutputModes, answered, with_form
 from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, can_read
-from planwright.prompts import as_data, render
 from planwright.prompts.fence import Fences
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
@@ -67,8 +66,11 @@ class Models:
             settings.breaker,
             clock=timer.seconds if timer else time.monotonic,
         )
+        self._calls = ProviderCalls(router)
+        self._admission = Admission(self._calls.most_at_once)
         self._fences = Fences()
         self._ways = OutputModes()
+        self._plain_calls, self._room = PlainCalls(), ThinkingRoom()
 
     async def complete(
         self,
@@ -81,12 +83,13 @@ class Models:
         """Ask a model and return its text.
 
         Raises BudgetExceeded before the call; ModelError, once nobody else may be asked, after it
-        (ModelOutputInvalid for JSON that was cut off, ModelInterrupted for an answer that was).
+        (ModelOutputInvalid for JSON that was cut off, ModelInterrupted for an answer that was, ModelOverdue
+        where its time is over, ModelCancelled where its run was cancelled before it was its turn).
         """
         call = ModelCall(
             role=prompt.role,
-            messages=[SystemMessage(prompt.system), HumanMessage(prompt.user)],
-            timeout_s=prompt.timeout_s,
+            messages=prompt.messages,
+            ends_at_s=_ends_at(prompt, invocation),
             schema=prompt.schema,
             schema_in_words=prompt.schema_in_words,
             aloud=prompt.aloud,
@@ -118,7 +121,6 @@ class Models:
         call = ModelCall(
             prompt.role,
             self._fences.around(prompt.messages),
-            prompt.timeout_s,
             tools=prompt.tools,
             lanes=lanes,
             place=prompt.place,
@@ -143,9 +145,24 @@ class Models:
         route = self._of_role(call, route)
         calls, events = invocation.calls[key], itertools.count()
 
+        @asynccontextmanager
+        async def admit(at: ModelRoute) -> AsyncIterator[None]:
+            if at.embedded:  # no provider: it takes as many as there are
+                yield
+                return
+            async with self._admission.turn(at, invocation):
+                if invocation.worked_s >= call.ends_at_s:
+                    raise ModelOverdue(OVERDUE, "try again later")
+                yield
+
         async def attempt(at: ModelRoute, with_key: int) -> AIMessage:
             if call.schema is None:
-                return await self._spend(call, at, with_key, invocation, f"{key}:{next(calls)}")
+
+                async def ask(messages: list[AnyMessage]) -> AIMessage:
+                    own, name = replace(call, messages=messages), f"{key}:{next(calls)}"
+                    return await self._spend(own, at, with_key, invocation, name)
+
+                return await self._plain_calls.ask(call.messages, at, ask, invocation, key)
             while True:
                 way = self._ways.best(at, self.router.provider(at))
                 shaped, name = replace(call, way=way), f"{key}:{next(calls)}"
@@ -162,7 +179,8 @@ class Models:
         def tell(data: dict[str, object]) -> None:
             invocation.emit("failover", {"role": call.role, **data}, f"{key}:{next(events)}")
 
-        return await self._failover.serve(self.router.successors(route), attempt, tell, self._deadline_s)
+        routes = self.router.successors(route)
+        return await self._failover.serve(routes, attempt, tell, self._deadline_s, admit)
 
     def _of_role(self, call: ModelCall, route: ModelRoute) -> ModelRoute:
         """Choose who makes a call: the model of its role, unless the call is too long for it."""
@@ -175,11 +193,23 @@ class Models:
     async def _spend(
         self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
     ) -> AIMessage:
+        """Make a call; once more with twice the room where its reply was cut off before it was seen."""
+        provider = self.router.provider(route)
+        call = self._room.with_room(call, route, provider)
+        reply = await self._once(call, route, with_key, invocation, key)
+        if (roomy := self._room.with_more(call, route, provider, reply)) is not None:
+            key = f"{key}.again"
+            reply = await self._once(roomy, route, with_key, invocation, key)
+        return with_provider_data(reply, route, invocation, key)
+
+    async def _once(
+        self, call: ModelCall, route: ModelRoute, with_key: int, invocation: Invocation, key: str
+    ) -> AIMessage:
         """Reserve, call, settle and tell, in a span of its own."""
         if route.embedded and call.capabilities:
             call = replace(call, messages=[SystemMessage(f"Role: {call.role}"), *call.messages[1:]])
         elif call.schema_in_words and call.way in ("text", "json_mode"):
-            call = replace(call, messages=_with_form(call))
+            call = replace(call, messages=with_form(call.messages, call.schema))
         with invocation.spans.chat(call.role, route.provider, route.model, call.max_tokens):
             return await self._settled(call, route, with_key, invocation, key)
 
@@ -189,22 +219,24 @@ class Models:
         invocation.check_time()
         provider = self.router.provider(route)
         prices = provider.prices if provider else None
-        estimate = count_tokens_approximately(call.messages, tools=list(call.tools))
+        call = replace(call, messages=returned(call.messages, route, invocation, key))
+        estimate = count_tokens_approximately(call.messages, tools=list(call.tools)) + size_of(call.messages)
         priced = partial(price, route, prices=prices)
         worst = Amount(estimate + call.max_tokens, cost=priced(estimate, call.max_tokens))
         now, lease, limits = invocation.clock, invocation.lease, invocation.profile.limits
         names = (lease.run_id, lease.tenant, route.provider)
-        budgeted = BudgetedCall(*names, "model", worst, call.lanes, lasts_s=2 * call.timeout_s)
+        budgeted = BudgetedCall(*names, "model", worst, call.lanes, lasts_s=2 * self._calls.longest_s(route))
         reservation = await self._budgets.reserve(budgeted, limits, now(), within=provider, lease=lease)
         started = invocation.seconds()
         try:
-            reply = await self._invoke(call, route, with_key, estimate)
+            reply = await self._calls.make(replace(call, name=key), route, with_key, estimate, invocation)
         except ModelError as error:
-            await self._budgets.settle(reservation, used_in_vain(error, worst, priced), lease)
-            self._tell(invocation, route, call.role, key, {"error": error.cause})
+            spent = used_in_vain(error, (estimate, call.max_tokens))
+            await self._budgets.settle(reservation, Amount(sum(spent), cost=priced(*spent)), lease)
+            tokens = {"input_tokens": spent[0], "output_tokens": spent[1], "cost": priced(*spent)}
+            self._tell(invocation, route, call.role, key, {**tokens, "error": error.cause})
             raise
         reply = with_plain_usage(reply)
-        usage = reply.usage_metadata
         spent = tokens_of(reply, estimate)
         cost = priced(*spent)
         await self._budgets.settle(reservation, Amount(sum(spent), cost=cost), lease)
@@ -213,83 +245,18 @@ class Models:
         invocation.paid.append(key)
         if call.aloud:
             invocation.streamed = reply
-        data |= _cached(usage)
+        data |= cached(reply) | ({"thought_tokens": thought} if (thought := thoughts_in(reply)) else {})
         self._tell(invocation, route, call.role, key, data)
         await warn(self._budgets, invocation, route.provider, provider)
-        return without_reasoning(reply) if REASONING in reply.additional_kwargs else reply
-
-    async def _invoke(self, call: ModelCall, route: ModelRoute, with_key: int, estimate: int) -> AIMessage:
-        """Make one call of about so many tokens. Raises what its failure is classified as."""
-        provider = self.router.provider(route)
-        chat_model = self.router.chat_model(route, with_key)
-        nonce = new_nonce() if call.tools and not route.native else ""
-        bridge = BridgeStream()
-        model: Runnable[Any, AIMessage] = bridge.of(chat_model) if nonce else chat_model
-        messages = in_words(call.messages, call.tools, nonce) if nonce else call.messages
-        if call.tools and not nonce:
-            model = _calling_tools(chat_model, call)
-        options = _options(call, route) if provider or route.embedded else {}
-        if call.schema:
-            model, form = asking(chat_model, call.way, call.role, call.schema)
-            options |= form
-        read = StreamWatch(aloud=call.aloud)
-        try:
-            async with asyncio.timeout(call.timeout_s):
-                reply = await model.ainvoke(messages, read.config(call.place), **options)
-        except TimeoutError as error:
-            raise read.failure(_too_slow(route, call.timeout_s)) from error
-        except Exception as error:
-            failure = classify(error, route.provider)
-            if failure is None:
-                raise
-            raise read.failure(failure) from error
-        if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
-            broken = ModelUnavailable(f"provider {route.provider} broke off in its reply", "try again later")
-            broken.used = tokens_of(with_plain_usage(reply), estimate)
-            raise read.failure(broken)
-        return read_calls(bridge.whole(reply), nonce) if nonce else read.whole(reply)
+        return reply
 
     def _tell(
         self, invocation: Invocation, route: ModelRoute, role: str, key: str, data: Mapping[str, object]
     ) -> None:
-        invocation.emit(
-            "llm_call", {"role": role, "provider": route.provider, "model": route.model, **data}, key
-        )
+        named = {"call": key} if is_shown_as_thinking(key, invocation) else {}
+        source = {"role": role, "provider": route.provider, "model": route.model}
+        invocation.emit("llm_call", {**source, **named, **data}, key)
 
 
-def _calling_tools(model: BaseChatModel, call: ModelCall) -> Runnable[Any, AIMessage]:
-    try:
-        return model.bind_tools(call.tools, tool_choice="auto")
-    except NotImplementedError as error:
-        cause = f"the model {type(model).__name__} takes no tools: its bind_tools raises NotImplementedError"
-        next_step = "leave bind_tools out of its class, and tools are called in words; or pass another model"
-        raise ModelRejected(cause, next_step) from error
-
-
-def _options(call: ModelCall, route: ModelRoute) -> dict[str, Any]:
-    """Spell what a call asks for beside its messages."""
-    if route.embedded:
-        return {"capabilities": call.capabilities}
-    options: dict[str, Any] = {"max_tokens": call.max_tokens}
-    if call.temperature is not None:
-        options["temperature"] = call.temperature
-    return options
-
-
-def _cached(usage: UsageMetadata | None) -> dict[str, int]:
-    """Read how much of a prompt the provider had in its cache; nothing where it says none."""
-    tokens = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
-    return {"cached_tokens": tokens} if tokens else {}
-
-
-def _with_form(call: ModelCall) -> list[AnyMessage]:
-    """Spell the form of the answer below the system message."""
-    system, *rest = call.messages
-    return [SystemMessage(f"{system.text}{render('form', form=as_data(call.schema))}"), *rest]
-
-
-def _too_slow(route: ModelRoute, timeout_s: float) -> ModelUnavailable:
-    return ModelUnavailable(
-        f"provider {route.provider} did not answer within {timeout_s:g} s",
-        "try again later, or raise planner.timeout_s",
-    )
+def _ends_at(prompt: Prompt, invocation: Invocation) -> float:
+    return math.inf if prompt.timeout_s is None else invocation.worked_s + prompt.timeout_s

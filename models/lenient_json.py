@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from planwright.domain.errors import ModelOutputInvalid
-from planwright.domain.plan_wrappers import once
+from planwright.domain.plan_wrappers import MOST_LEVELS, once
 
-MOST_LEVELS = 200
 _SPACE = re.compile(r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _KEY = re.compile(r"[A-Za-z_$][\w$]*")
 _NUMBER = re.compile(

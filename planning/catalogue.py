@@ -9,21 +9,22 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.schema_paths import JsonSchema
-from planwright.domain.plan import DELEGATE, WHOLE
+from planwright.capabilities.schema_paths import JsonSchema, SchemaPlace, alternatives, root_place
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.prompts.fence import fenced, neutral
 
 MOST_LINES = 150  # more do not fit a prompt that is to be short: then the shortlist is listed
 MOST_DETAILED = 8
-LINE = 240  # characters of one line
-SENTENCE = 120  # characters of it that say what a call does
-DETAILS = 6_000  # characters of all that is said of those that fit best
-_SHORT = {"string": "str", "integer": "int", "boolean": "bool", "array": "list"}
+LINE = 1_200  # characters of one line: an MCP server may say as much as it likes
+SENTENCE = 400  # characters of it that say what a call does
+DETAILS = 16_000  # characters of all that is said of those that fit best
+MOST_FIELDS, DEEPEST = 24, 3  # fields of one object, and objects within objects, that a line tells
+_SHORT = {"string": "str", "integer": "int", "number": "number", "boolean": "bool"}
 
 
 def catalogue_lines(capabilities: Iterable[Capability]) -> list[str]:
-    """Describe each capability in one line of at most 240 characters, those to read first at the top."""
-    offered = (capability for capability in capabilities if capability.name != WHOLE)
+    """Describe each capability in one line, those to read first at the top."""
+    offered = (capability for capability in capabilities if capability.name not in (WHOLE, *CLOSING))
     return [_line(capability) for capability in sorted(offered, key=lambda c: (c.guide.priority, c.name))]
 
 
@@ -63,7 +64,7 @@ def detailed(capabilities: Sequence[Capability], fitting: Iterable[str]) -> list
 
 
 def details(capabilities: Iterable[Capability]) -> list[dict[str, object]]:
-    """Spell arguments in full, and when to use a capability; at most 6,000 characters in all."""
+    """Spell arguments in full, and when to use a capability, with examples, up to a length in all."""
     spelled, left = list[dict[str, object]](), DETAILS
     for capability in capabilities:
         fields: dict[str, object] = {
@@ -72,6 +73,8 @@ def details(capabilities: Iterable[Capability]) -> list[dict[str, object]]:
         }
         if guide := capability.guide.instructions:
             fields["guide"] = guide
+        if examples := capability.guide.examples:
+            fields["examples"] = list(examples)
         left -= len(json.dumps(fields, ensure_ascii=False, default=str))
         if left < 0:
             break
@@ -99,30 +102,72 @@ def _untitled(key: str, value: object) -> object:
 def _line(capability: Capability) -> str:
     schema = capability.args_schema
     properties, required = schema.get("properties", {}), schema.get("required", [])
-    arguments = [f"{name}{'' if name in required else '?'}: {_kind(of)}" for name, of in properties.items()]
-    results = ", ".join(sorted(capability.result_schema.get("properties", {})))
+    arguments = [
+        f"{name}{'' if name in required else '?'}: {_kind(SchemaPlace(of, schema))}"
+        for name, of in properties.items()
+        if isinstance(of, Mapping)
+    ]
+    results = result_fields(capability.result_schema)
     care = "" if capability.mode == "read_only" else f" [{capability.mode}]"
     head = f"{capability.name}{care}({', '.join(arguments)}){f' -> {results}' if results else ''}"
     sentence = _cut(" ".join(capability.description.split()), SENTENCE)
     return f"{_cut(head, LINE - len(sentence) - 2)}: {sentence}"
 
 
+def result_fields(schema: JsonSchema) -> str:
+    """Say what a call returns: the fields of an object, with those inside of them; else its type."""
+    place = _only(root_place(schema)) if schema else None
+    if place is None:
+        return ""
+    return ", ".join(_fields(place, DEEPEST)) or _kind(place)
+
+
+def _fields(place: SchemaPlace, depth: int) -> list[str]:
+    """Name the fields of an object, each with what it holds: `messages[{id, text}]`."""
+    properties = place.part.get("properties")
+    if not isinstance(properties, Mapping):
+        return []
+    names = [f"{name}{_held(place.at(of), depth - 1)}" for name, of in properties.items()]
+    return names if len(names) <= MOST_FIELDS else [*names[:MOST_FIELDS], "…"]
+
+
+def _held(place: SchemaPlace | None, depth: int) -> str:
+    only = _only(place) if place else None
+    if only is None or depth < 0:
+        return ""
+    if only.part.get("type") == "array":
+        return f"[{_held(only.at(only.part.get('items')), depth)}]"
+    fields = ", ".join(_fields(only, depth))
+    return f"{{{fields}}}" if fields else ""
+
+
+def _only(place: SchemaPlace) -> SchemaPlace | None:
+    """Follow references to the one form that a value has, apart from null; None where there are several."""
+    ways = [way for way in alternatives(place) if way is None or way.part.get("type") != "null"]
+    return ways[0] if len(ways) == 1 else None
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _kind(schema: object) -> str:
+def _kind(place: SchemaPlace | None, depth: int = DEEPEST) -> str:
     """Name the type of an argument as shortly as it can be read."""
-    if not isinstance(schema, Mapping):
+    if place is None or depth < 0:
         return "any"
+    schema = place.part
     if isinstance(options := schema.get("enum"), list):
         return "|".join(json.dumps(option, ensure_ascii=False) for option in options)
-    if isinstance(branches := schema.get("anyOf"), list):
-        return "|".join(dict.fromkeys(_kind(of) for of in branches if of != {"type": "null"}))
+    if "$ref" in schema or isinstance(schema.get("anyOf", schema.get("oneOf")), list):
+        ways = [way for way in alternatives(place) if way is None or way.part.get("type") != "null"]
+        return "|".join(dict.fromkeys(_kind(way, depth - 1) for way in ways))
     kind = schema.get("type")
     if kind == "array":
-        of = _kind(schema.get("items"))
+        of = _kind(place.at(schema.get("items")), depth - 1)
         return f"({of})[]" if "|" in of else f"{of}[]"
+    if kind == "object" and isinstance(properties := schema.get("properties"), Mapping):
+        fields = [f"{name}: {_kind(place.at(of), depth - 1)}" for name, of in properties.items()]
+        return f"{{{', '.join(fields[:MOST_FIELDS])}}}"
     return _SHORT.get(kind, kind) if isinstance(kind, str) else "any"
 
 
@@ -131,4 +176,7 @@ def _says_more(capability: Capability) -> bool:
     plain = {"type", "title", "default", "items"}
     properties = capability.args_schema.get("properties", {})
     ruled = any(not isinstance(of, dict) or of.keys() - plain for of in properties.values())
-    return capability.name != DELEGATE and (ruled or bool(capability.guide.instructions))
+    guide = capability.guide
+    return capability.name not in (DELEGATE, *CLOSING) and (
+        ruled or bool(guide.instructions or guide.examples)
+    )

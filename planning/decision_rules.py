@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy
@@ -33,14 +33,17 @@ def decision_flaws(plan: Plan, registry: Registry, policy: Policy) -> Iterator[F
 
 
 def bound_decisions(
-    plan: Plan, decisions: Sequence[str], policy: Policy, uids: Mapping[str, str]
+    plan: Plan, step_id: str, policy: Policy, uids: Mapping[str, str]
 ) -> tuple[BoundDecision, ...]:
-    """Bind the decisions before a step to the steps that bring their evidence, by uid."""
+    """Bind the decisions before a step to the steps that bring their evidence, by uid.
+
+    The same decision may be taken several times in a plan; those beside the step are about something else.
+    """
     needs = needs_in(plan)
-    bound = []
+    before, bound = needs[step_id] - {step_id}, []
     for checkpoint in plan.decision_checkpoints:
         spec = policy.decisions.get(checkpoint.decision_id)
-        if spec is None or checkpoint.decision_id not in decisions:
+        if spec is None or checkpoint.after_step not in before:
             continue
         sources = {name: uids[source.id] for name, source in _sources(plan, checkpoint, spec, needs).items()}
         bound.append(BoundDecision(decision_id=spec.id, version=spec.version, sources=sources))

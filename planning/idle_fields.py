@@ -29,6 +29,8 @@ def idle_fields(plan: Plan, registry: Registry) -> Iterator[Finding]:
 def _of_call(step: PlanStep) -> Iterator[tuple[str, str]]:
     if step.model_hint is not None:
         yield "a fixed call asks no model", "leave `model_hint` out, or `capability`"
+    if step.returns is not None:
+        yield "a fixed call returns what its capability does", "leave `returns` out, or `capability`"
     if others := [name for name in step.tool_hints if name != step.capability]:
         yield (
             f"a fixed call uses no other tools, as {', '.join(others)}",
@@ -37,7 +39,10 @@ def _of_call(step: PlanStep) -> Iterator[tuple[str, str]]:
 
 
 def _of_agent(step: PlanStep) -> Iterator[tuple[str, str]]:
-    if step.params:
+    if step.params and not step.tool_hints:
+        fix = "name the capability, or leave params out and say in its description what a model is to do"
+        yield "it has params, and names no capability that takes them", fix
+    elif step.params:
         yield "a step that an agent does takes no params", "say it in its description"
     if step.timeout_s is not None:
         yield "a step that an agent does has no time limit of its own", "leave `timeout_s` out"

@@ -31,7 +31,7 @@ def reference_flaws(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[
 def _output(step: PlanStep, registry: Registry) -> Mapping[str, object] | None:
     """Find the schema of what a step returns; None where it is not known."""
     if step.agentic:
-        return _OF_AGENT
+        return step.returns or _OF_AGENT
     capability = registry.get(step.capability or "")
     return capability.result_schema if capability and capability.result_schema else None
 

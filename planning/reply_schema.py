@@ -20,35 +20,51 @@ def _of(form: Mapping[str, object], words: str) -> dict[str, object]:
     return {**form, "description": words}
 
 
-_STEP = {
-    "type": "object",
-    "properties": {
-        "id": _TEXT,
-        "capability": _TEXT,
-        "description": _TEXT,
-        "params": _FREE,
-        "depends_on": _TEXTS,
-        "tool_hints": _TEXTS,
-        "model_hint": _of(_FREE, "requires_(reasoning|code|vision|…): true|preferred, min_context"),
-        "estimated_risk": {"enum": list(RISKS)},
-        "success_criteria": _of(_FREE, "cel over `output`, or rubric"),
-        "context_key": _of(_TEXT, "names the output for `inputs`"),
-        "inputs": _TEXTS,
-        "expected_output": _TEXT,
-        "timeout_s": {"type": "number"},
-        "on_failed_dependency": {"enum": list(get_args(Cascade))},
-        "approval_mode": {"enum": list(MODES)},
-        "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),
-        "requires": _of(_TEXTS, "of <gates>"),
-    },
-    "required": ["id"],
+_CEL = "cel: an expression over `output`, as output.count > 0"
+_STEP: dict[str, object] = {
+    "id": _TEXT,
+    "capability": _TEXT,
+    "description": _TEXT,
+    "params": _FREE,
+    "depends_on": _TEXTS,
+    "tool_hints": _TEXTS,
+    "returns": _of(_FREE, 'of a step without capability: {"report": "str", "points": "str[]"}'),
+    "model_hint": _of(_FREE, "requires_(reasoning|code|vision|…): true|preferred, min_context"),
+    "estimated_risk": {"enum": list(RISKS)},
+    "success_criteria": _of(_FREE, _CEL),
+    "context_key": _of(_TEXT, "names the output for `inputs`"),
+    "inputs": _TEXTS,
+    "expected_output": _TEXT,
+    "timeout_s": {"type": "number"},
+    "on_failed_dependency": {"enum": list(get_args(Cascade))},
+    "approval_mode": {"enum": list(MODES)},
+    "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),
+    "requires": _of(_TEXTS, "of <gates>"),
 }
-PLAN_FORM = {
+
+
+_CHECKPOINT = {
     "type": "object",
-    "properties": {
-        "goal": _TEXT,
-        "steps": {"type": "array", "items": _STEP},
-        "cannot": _TEXT,
-        "clarify": _TEXTS,
-    },
+    "properties": {"decision_id": _TEXT, "after_step": _TEXT},
+    "required": ["decision_id", "after_step"],
 }
+
+
+def plan_form(*, judged: bool, decides: bool) -> dict[str, object]:
+    """Make the form: with criteria in words where they are `judged`, with decisions where there are any."""
+    criterion = f"{_CEL}; or rubric: what the output has to be like, in words" if judged else _CEL
+    decisions = {"decision_checkpoints": {"type": "array", "items": _CHECKPOINT}} if decides else {}
+    steps = {**_STEP, "success_criteria": _of(_FREE, criterion)}
+    return {
+        "type": "object",
+        "properties": {
+            "goal": _TEXT,
+            "steps": {
+                "type": "array",
+                "items": {"type": "object", "properties": steps, "required": ["id"]},
+            },
+            **decisions,
+            "cannot": _TEXT,
+            "clarify": _TEXTS,
+        },
+    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from planwright.capabilities.arguments import as_called, misfits
@@ -23,7 +23,9 @@ from planwright.domain.references import malformed_references
 from planwright.domain.results import Finding
 from planwright.domain.risk import looser
 from planwright.domain.schedule import find_cycle
+from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.decision_rules import decision_flaws
+from planwright.planning.done_steps import TAKEN, about_others, is_done
 from planwright.planning.idle_fields import idle_fields
 from planwright.planning.reference_rules import reference_flaws
 from planwright.settings.profile import RunProfile
@@ -52,11 +54,12 @@ class Rules:
     """What is in force for the run."""
     fixed: bool = False
     """Whether the plan is no model's, so that it has no limit of steps."""
+    done: Mapping[str, VerifiedStep] = field(default_factory=dict)
+    """Steps of the plan that were done under an earlier one of its run, by id: they run no more."""
 
-    @property
-    def calls(self) -> int | None:
-        """How many calls the run may make in all."""
-        return self.profile.limits.tool_calls
+    def all_spent(self, calls: int) -> bool:
+        """Say whether a run that has made so many calls may make no more."""
+        return (most := self.profile.limits.tool_calls) is not None and calls >= most
 
     @property
     def can_call(self) -> bool:
@@ -70,8 +73,8 @@ def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> li
     `tainted` are the ids of steps whose arguments may hold what others wrote.
     """
     registry, call_context = rules.registry, rules.call_context
-    most = len(plan.steps) if rules.fixed else rules.settings.planning.max_steps
-    findings = [*_shape(plan, most), *_graph(plan), *_secrets(plan, registry, call_context)]
+    most = len(plan.steps) if rules.fixed else rules.settings.planning.max_steps + len(rules.done)
+    findings = [*_shape(plan, most, rules.done), *_graph(plan), *_secrets(plan, registry, call_context)]
     findings += idle_fields(plan, registry)
     if call_context.policy.decisions and not findings:  # where a plan is no graph, nothing comes before
         findings += decision_flaws(plan, registry, call_context.policy)
@@ -87,7 +90,7 @@ def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> li
         for flaw in step_flaws(step, registry):
             fix = "leave `compensation` out"
             findings.append(Finding(code="bad_arguments", step_id=step.id, message=flaw, fix=fix))
-    return findings
+    return about_others(findings, rules.done)
 
 
 def _gates(step: PlanStep, policy: Policy) -> Iterator[Finding]:
@@ -150,19 +153,19 @@ def _denied(step: PlanStep, capability: Capability, ruling: Ruling) -> Iterator[
         yield Finding(code="policy_conflict", step_id=step.id, message=message, fix="leave it out")
 
 
-def _shape(plan: Plan, max_steps: int) -> Iterator[Finding]:
+def _shape(plan: Plan, max_steps: int, done: Mapping[str, VerifiedStep]) -> Iterator[Finding]:
     if len(plan.steps) > max_steps + 1 or len(plan.work) > max_steps:
-        message = f"the plan has {len(plan.work)} steps, {max_steps} are allowed"
+        new, most = len(plan.work) - len(done), max_steps - len(done)
+        message = f"the plan has {new} steps, {most} are allowed"
         yield Finding(code="too_many_steps", message=message, fix="do less, or raise planning.max_steps")
     seen: set[str] = set()
     for step in plan.steps:
         if step.id in seen:
-            yield Finding(
-                code="duplicate_id",
-                step_id=step.id,
-                message="two steps have this id",
-                fix="give each its own",
-            )
+            taken = step.id in done and not is_done(step, done)
+            name = done[step.id].step.shown_name if taken else ""
+            message = f"{name} is done under this id" if taken else "two steps have this id"
+            fix = TAKEN if taken else "give each its own"
+            yield Finding(code="duplicate_id", step_id=step.id, message=message, fix=fix)
         seen.add(step.id)
 
 

@@ -35,9 +35,15 @@ def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
     return []
 
 
+def same_work(step: PlanStep, other: PlanStep) -> bool:
+    """Say whether two steps do the same, by all that names a step, whatever they wait for."""
+    return uid_of("", step, (), 0) == uid_of("", other, (), 0)
+
+
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
     """Name one attempt at a step; `again` counts those that failed before it."""
-    agent = [step.description, list(step.tool_hints)] if step.agentic else []
+    agent: list[object] = [step.description, list(step.tool_hints)] if step.agentic else []
+    agent += [step.returns] if step.agentic and step.returns else []
     hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
     content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
     return "step_" + sha256(content)[:16]

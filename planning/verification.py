@@ -19,6 +19,7 @@ from planwright.domain.risk import at_least, highest_risk, looser
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.decision_rules import bound_decisions
+from planwright.planning.done_steps import about_others, is_done
 from planwright.planning.estimate import Estimate, estimate, over_budget
 from planwright.planning.model_hints import unmet_hints
 from planwright.planning.planned_chains import with_planned_chains
@@ -40,9 +41,10 @@ def examine(
     tainted = tainted_steps(plan, registry, rules.call_context.tainted)
     findings += check(plan, rules, tainted)
     findings += unmet_hints(plan, rules.route, rules.settings.providers)
+    findings = about_others(findings, rules.done)
     checked = [] if findings else check_steps(plan, rules, run_id, results, tainted)
     checked, broken = in_order(plan, checked, results, registry, rules.call_context)
-    findings += broken
+    findings += about_others(broken, rules.done)
     needed = estimate(plan, checked, results, rules)
     return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
 
@@ -71,7 +73,7 @@ def check_steps(
     """Fix uid, needs, mode, risk, consent and gate of every step that does something.
 
     The uid of a step that a re-plan leaves unchanged stays the same, so its result is kept; a
-    step that failed before gets a new one.
+    step that failed before gets a new one. One that was done under an earlier plan stays as it was verified.
     """
     settings, uids = rules.settings, dict[str, str]()
     checked: list[VerifiedStep] = []
@@ -81,6 +83,11 @@ def check_steps(
     for id_ in topological(needs):
         step = by_id[id_]
         needed = tuple(uids[n] for n in needs[id_])
+        if is_done(step, rules.done):
+            fixed = {"step": step, "needs": needed, "follows": ()}
+            checked.append(rules.done[id_].model_copy(update=fixed))
+            uids[id_] = checked[-1].uid
+            continue
         uids[id_] = step_uid(run_id, step, needed, results)
         general = (plan.on_failed_dependency, settings.execution.on_failed_dependency)
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
@@ -89,7 +96,7 @@ def check_steps(
         consent = _surface if step.agentic else _call
         judged = consent(step, rules.registry, step_context, settings.approval)
         policy = rules.call_context.policy
-        bound = bound_decisions(plan, decisions[id_], policy, uids) if policy.decisions else ()
+        bound = bound_decisions(plan, id_, policy, uids) if policy.decisions else ()
         taken = {"decisions": decisions[id_], "bound": bound}
         entry = VerifiedStep.model_validate({**fixed, **judged, **taken})
         gates = gates_of(step, entry.effect, entry.decisions, policy)

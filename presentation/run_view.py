@@ -89,6 +89,8 @@ class RunView:
     """Number of those without a price."""
     tool_calls: int = 0
     """Number of calls of capabilities so far."""
+    thinking: Mapping[str, float] = field(default_factory=dict)
+    """Since when models think that have not said a word, in seconds of the events' clock, by call."""
     answer: str = ""
     """Answer as far as it has come in; "" when it stands in the transcript."""
     answer_id: str = ""
@@ -138,6 +140,8 @@ def fold(view: RunView, event: RunEvent) -> RunView:
             return _step(view, event["type"], data, at)
         case "plan_step_retry" | "tool_call_start" | "tool_call_end":
             return _call(view, event["type"], data, at)
+        case "thinking":
+            return replace(view, thinking={**view.thinking, data["call"]: at - data["seconds"]})
         case "llm_call":
             return _spent(view, data)
         case "agent_message":
@@ -148,13 +152,13 @@ def fold(view: RunView, event: RunEvent) -> RunView:
 def with_answer_piece(view: RunView, piece: str, message_id: str) -> RunView:
     """Add a piece of the answer; a new message takes the place of one that came to nothing."""
     before = view.answer if message_id == view.answer_id else ""
-    return replace(view, answer=before + piece, answer_id=message_id, phase="answering")
+    return replace(view, answer=before + piece, answer_id=message_id, phase="answering", thinking={})
 
 
 def resumed_view(view: RunView, now: float) -> RunView:
     """Go on with a run that another process began: its clocks begin now."""
     lines = tuple(replace(line, since=now) if line.since else line for line in view.lines)
-    return replace(view, lines=lines, began=now)
+    return replace(view, lines=lines, began=now, thinking={})
 
 
 def plan_line(step: Card) -> RunLine:
@@ -228,7 +232,7 @@ def _step(view: RunView, kind: str, data: EventData, at: float) -> RunView:
             return replace(line, state="done", tries=tries, seconds=took, note="", args=args, brought=brought)
         ended: State = "rejected" if data["status"] == "rejected" else "skipped"
         state: State = "failed" if kind == "plan_step_failed" else ended
-        note = one_line(spelled_end(data["status"], data["error"]))
+        note = one_line(spelled_end(data["status"], data["error"], data.get("code", "")))
         return replace(line, state=state, tries=tries, seconds=took, note=note)
 
     started = kind == "plan_step_start" and data["capability"] != "agent"
@@ -259,7 +263,7 @@ def _call(view: RunView, kind: str, data: EventData, at: float) -> RunView:
             note = one_line(f"{data['error']}; again under the same key")
             return replace(line, tries=int(data["attempt"]) + 1, note=note)
         done = data["status"] == "completed"
-        note = "" if done else one_line(f"{data['status']}: {data['error']}")
+        note = "" if done else one_line(spelled_end(data["status"], data["error"], data.get("code", "")))
         return replace(line, state="done" if done else "failed", seconds=data["seconds"], note=note)
 
     return replace(view, lines=tuple(map(change, view.lines)))
@@ -282,17 +286,15 @@ def _holds(line: RunLine, lane: str) -> bool:
 
 def _spent(view: RunView, data: EventData) -> RunView:
     """Count a model call; one that failed brings no words, so what came in of it goes."""
-    if "error" in data:
-        return replace(view, model_calls=view.model_calls + 1, unpriced=view.unpriced + 1, answer="")
-    if data.get("role") == "respond":
-        view = replace(view, wording_calls=view.wording_calls + 1)
-    if data.get("provider") == "embedded":
-        view = replace(view, embedded_calls=view.embedded_calls + 1)
-    cost = data["cost"]
+    failed, cost = "error" in data, data.get("cost")
     return replace(
         view,
         model_calls=view.model_calls + 1,
-        tokens=view.tokens + data["input_tokens"] + data["output_tokens"],
+        wording_calls=view.wording_calls + (not failed and data.get("role") == "respond"),
+        embedded_calls=view.embedded_calls + (not failed and data.get("provider") == "embedded"),
+        tokens=view.tokens + data.get("input_tokens", 0) + data.get("output_tokens", 0),
         cost=view.cost + (cost or 0),
         unpriced=view.unpriced + (cost is None),
+        thinking={call: since for call, since in view.thinking.items() if call != data.get("call")},
+        answer="" if failed else view.answer,
     )

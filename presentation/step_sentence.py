@@ -16,6 +16,7 @@ from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card
 
 TITLES = ("title", "name", "subject", "query", "path", "url")
+TELLING = (*TITLES, "to", "channel", "text")
 SHORT = 60
 _PLAIN = re.compile(r"[^\W_](?:[\w@./+ -]*[\w@./+-])?")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -46,6 +47,19 @@ def step_sentence(step: Card) -> Sentence:
     values = ", ".join([*first, *others])
     rest = {name: value for name, value in params.items() if name not in short}
     return Sentence(f"{does}: {values}" if values else does, rest)
+
+
+def effect_phrase(capability: str, args: Mapping[str, object], result: object) -> str:
+    """Name what was done by its telling values: `tickets.create #7 "Invoice from Acme"`."""
+    number = result.get("id") if isinstance(result, Mapping) else None
+    names = [name for name in TELLING if isinstance(args.get(name), str) and args[name]][:2]
+    values = [f'"{one_line(_cut(str(args[name])))}"' for name in names]
+    marked = [f"#{number}"] if isinstance(number, int) else []
+    return " ".join([one_line(capability), *marked, ", ".join(values)]).rstrip()
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SHORT else f"{text[:SHORT]}…"
 
 
 def argument_text(value: object) -> str:

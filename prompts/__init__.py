@@ -8,17 +8,15 @@ from importlib.resources import files
 from string import Template
 
 from planwright.domain.hashing import sha256
-from planwright.prompts.fence import fenced, marks, neutral
+from planwright.prompts.fence import fenced, neutral
 
 
 def render(name: str, **values: str) -> str:
-    """Fill a template. Raises KeyError for a placeholder without a value.
+    """Fill a template, in which `$fence` says what a fence means.
 
-    `$open` and `$close` in it become a fence with a nonce of these values, and `$fence` what a fence means.
+    Raises KeyError for a placeholder without a value.
     """
-    opens, closes = marks("\0".join(values.values()))
-    own = {"fence": _text("fence").strip(), "open": opens, "close": closes}
-    return Template(_text(name)).substitute({**own, **values})
+    return Template(_text(name)).substitute({"fence": _text("fence").strip(), **values})
 
 
 def instructed(name: str, instructions: str, **values: str) -> str:

@@ -12,7 +12,7 @@ import hmac
 import json
 import re
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from secrets import token_bytes
 from typing import Any
 
@@ -26,9 +26,10 @@ REMEMBERED = 512  # texts in their fences: about as many as fit into a conversat
 
 _TAGS = (
     r"untrusted tool tools function functions invoke parameter system assistant user human developer model"
-    r" instruction instructions think thinking task history newest memories capabilities schemas"
-    r" databases gates models done draft findings"
-    r" request result results goal expected missing failed step bos eos s start_of_turn end_of_turn"
+    r" instruction instructions think thinking task history newest memories capabilities schemas about"
+    r" databases gates decisions models done draft findings said cannot call criterion output answer known"
+    r" request result results returns words wrong goal expected missing refused approach failed step"
+    r" bos eos s start_of_turn end_of_turn"
 )
 _TAG = re.compile(
     rf"<(?=[\s/]*+(?:(?:{'|'.join(_TAGS.split())})\b|(?:untrusted|tool|function|im|header)[_-])|[|｜]|<\s*+/?SYS)",
@@ -69,19 +70,22 @@ def _neutral(text: str) -> str:
     return _TURN.sub(lambda match: f"{match['role']}\\u003a" if match["role"] else "\\u005b", text)
 
 
-@cache
-def _key() -> bytes:
-    """Make the key of this process; it never leaves it."""
-    return token_bytes(32)
+_key = [token_bytes(32)]
+
+
+def use_key(key: bytes) -> None:
+    """Make fences by a key that other processes of the same store have, too, and nobody else."""
+    _key[0] = key
+    _harmless.cache_clear()
 
 
 def marks(text: str) -> tuple[str, str]:
     """Make what opens and closes the fence of a text.
 
-    The nonce comes from the text and a key that never leaves the process: whoever wrote the text cannot know
-    it, and the same text has the same one, so that providers can go on from a prompt they know.
+    The nonce comes from the text and a key that no model and no receiver ever sees: whoever wrote the text
+    cannot know it, and the same text has the same one, so that providers can go on from a prompt they know.
     """
-    nonce = hmac.digest(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
+    nonce = hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
     return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
 
 

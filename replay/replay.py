@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue, ValidationError
 
 from planwright.checkpoints.audit.differences import first_difference
+from planwright.checkpoints.audit.missing_rows import missing_rows
 from planwright.checkpoints.audit.record_of_run import record_of
 from planwright.checkpoints.audit.sealed_rows import TABLES
 from planwright.checkpoints.audit.sealing import latest_seal
@@ -56,6 +57,7 @@ def replay_run(connection: sqlite3.Connection, blobs: Blobs, run_id: str) -> Rep
     differences = list(rounds.differences())
     if run["ended_at"] is None:
         return Replay(run_id, rounds.count, "", tuple(differences), (*rounds.notes, "the run has not ended"))
+    differences += missing_rows(connection, run_id)
     seal = latest_seal(connection, run_id)
     try:
         record = record_of(connection, run_id).model_dump(mode="json")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Mapping
+
+from pydantic import BaseModel
 
 MOST_BYTES = 1_500_000  # of a body, a message, or an event of a stream
 TOO_LONG = f"more than {MOST_BYTES / 1_000_000:g} MB"
@@ -34,3 +38,25 @@ def count_excess(text: bytes) -> str:
 def count_lists(text: bytes) -> int:
     """Count the lists and objects that begin in a text, in strings, too, in which there may be JSON."""
     return text.count(b"[") + text.count(b"{")
+
+
+def outgrows(value: object, most: int) -> bool:
+    """Say whether a value would take more than `most` bytes as JSON, roughly, and without spelling it."""
+    left, todo = most, [value]
+    while todo and left >= 0:
+        current = todo.pop()
+        if isinstance(current, str):
+            left -= len(current) if current.isascii() else sys.getsizeof(current)
+        elif isinstance(current, bytes | bytearray):
+            left -= len(current)
+        elif isinstance(current, BaseModel):
+            todo.append(current.__dict__)
+        elif isinstance(current, Mapping):
+            left -= 4 * len(current)
+            todo += [*current, *current.values()] if left >= 0 else []
+        elif isinstance(current, list | tuple | set | frozenset):
+            left -= 2 * len(current)
+            todo += current if left >= 0 else []
+        else:
+            left -= 4
+    return left < 0

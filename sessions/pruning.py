@@ -4,37 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.upkeep.prune import Retention, prune_in_use
-from planwright.domain.clock import Clock
 from planwright.domain.errors import StoreFailed
 from planwright.settings.workspace import StorageSettings
 
-EVERY = timedelta(days=1)
+EVERY_S = 86_400.0
 _LOG = logging.getLogger("planwright.sessions")
 
 
 class Pruning:
     """Prunes a store beside what its worker is at: threads whose runs are open or held stay as they are."""
 
-    def __init__(self, stores: Stores, storage: StorageSettings, clock: Clock) -> None:
+    def __init__(self, stores: Stores, storage: StorageSettings) -> None:
         self._stores = stores
         self._storage = storage
-        self._clock = clock
-        self._due: datetime | None = None
+        self._due_s = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
         """Begin, where a day has gone by since it last began, or it never has; nobody waits for it."""
-        now = self._clock()
-        at_work = self._task is not None and not self._task.done()
-        waits = self._due is not None and now < self._due <= now + EVERY  # else the clock was turned back
-        if at_work or waits or not self._storage.keeps_for_days:
+        mark, at_work = self._stores.time.mark, self._task is not None and not self._task.done()
+        if at_work or mark.counted_s < self._due_s or not self._storage.keeps_for_days:
             return
-        self._due = now + EVERY
-        self._task = asyncio.create_task(self._prune(now), name="prune")
+        self._due_s = mark.counted_s + EVERY_S
+        self._task = asyncio.create_task(self._prune(mark.earliest), name="prune")
         self._task.add_done_callback(_log_failure)
 
     async def stop(self) -> None:

@@ -20,21 +20,32 @@ class Schedules:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._schedules = agent.door.settings.schedules
-        self._since = agent.door.clock()
+        self._since = agent.stores.time.now()
         self._newest: dict[str, datetime] = {}
+        self._looked_at: datetime | None = None
 
     async def queue_due(self) -> None:
         """Queue what is due now.
 
         Of the times that came while no worker was there only the newest is made up for, and none from
-        before a schedule was first kept.
+        before a schedule was first kept. Where the time of the store is set back, it goes on from there.
         """
-        now = self._agent.door.clock()
+        now = (await self._agent.stores.time.look()).now
+        if (minute := now.replace(second=0, microsecond=0)) == self._looked_at:
+            return  # no schedule has two times in one
+        self._since = min(self._since, now)
         for name, schedule in self._schedules.items():
-            due = schedule.newest_before(now)
-            if due is not None and due != self._newest.get(name):
-                await self._queue(name, schedule, due)
-                self._newest[name] = due
+            due, newest = schedule.newest_before(now), self._newest.get(name)
+            if due is None or due == newest:
+                continue
+            if newest is not None and due < newest:
+                _LOG.warning(
+                    "schedule %s was kept up to %s by a clock that was wrong; it goes on from %s",
+                    *(name, newest.isoformat(), now.isoformat(timespec="seconds")),
+                )
+            await self._queue(name, schedule, due)
+            self._newest[name] = due
+        self._looked_at = minute
 
     async def _queue(self, name: str, schedule: ScheduleSettings, due: datetime) -> None:
         times, time = self._agent.stores.schedule_runs, ScheduledTime(name, due)

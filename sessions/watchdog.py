@@ -22,7 +22,7 @@ class Watchdog:
     """Looks after the sessions of a store; each of its looks may be made by several workers at once."""
 
     def __init__(self, agent: Agent) -> None:
-        self._stores, self._clock = agent.stores, agent.door.clock
+        self._stores, self._clock = agent.stores, agent.stores.time.now
         self._settings = agent.door.settings
         self._working = agent.door.working
 
@@ -31,7 +31,7 @@ class Watchdog:
 
         `mine` are the runs that this worker is at.
         """
-        for run in await self._stores.queue.expired(self._clock()):
+        for run in await self._stores.queue.expired():
             await self._end(run, END_OF_TIME, "expired")
         most_s = self._settings.queue.max_execution_time_s
         for run_id, invocation in list(self._working.items()):
@@ -39,7 +39,7 @@ class Watchdog:
                 by = "the limit queue.max_execution_time_s"
                 with suppress(RunError):  # it has ended in this moment
                     await self._stores.runs.cancel(run_id, by, self._clock(), "timeout")
-        for run in await self._stores.queue.runnable(self._clock()):
+        for run in await self._stores.queue.runnable():
             if run.run_id in mine or not run.lease_until:
                 continue
             if await asyncio.to_thread(self._stores.leases.is_silent, run):  # it may ask a server
@@ -56,7 +56,7 @@ class Watchdog:
             return False
         if breaks > settings.most_breaks:
             reason = f"it broke off {breaks} times (sessions.most_breaks)"
-            await self._stores.sessions.pause_for(run, reason, self._clock())
+            await self._stores.sessions.pause_for(run, reason)
             _LOG.error("run %s is paused: %s", run.run_id, reason, extra=ids_of(run))
             return False
         return True
@@ -67,7 +67,7 @@ class Watchdog:
             if await asyncio.to_thread(self._stores.leases.is_leased, run):
                 await self._stores.runs.cancel(run.run_id, by, self._clock(), ends_as)
             else:
-                await cancel(self._stores, run.run_id, by, self._clock(), ends_as)
+                await cancel(self._stores, run.run_id, by, ends_as)
         except RunError:  # it has ended in this moment
             return
         _LOG.warning("run %s is to end as %s: %s", run.run_id, ends_as, by, extra=ids_of(run))
@@ -80,4 +80,4 @@ class Watchdog:
             return
         if self._settings.sessions.on_silence == "pause":
             reason = f"no sign of life from {holder}"
-            await self._stores.sessions.pause_for(run, reason, self._clock())
+            await self._stores.sessions.pause_for(run, reason)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 
 from langchain_core.runnables import RunnableConfig
@@ -36,22 +35,23 @@ class Worker:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self._stores, self._clock = agent.stores, agent.door.clock
+        self._stores = agent.stores
+        self._seconds = agent.stores.time.timer.seconds
         self._settings = agent.door.settings.queue
         self._watchdog = Watchdog(agent)
         self._schedules = Schedules(agent)
-        self._pruning = Pruning(self._stores, agent.door.settings.storage, self._clock)
+        self._pruning = Pruning(self._stores, agent.door.settings.storage)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
         self._stopped = asyncio.Event()
         self._ahead = deque[Run]()  # what the last look saw, and nobody has looked at since
-        self._looked_s = time.monotonic()
+        self._looked_s = self._seconds()
         self._name = ""  # in the table of workers; empty before it has joined
 
     @property
     def is_well(self) -> bool:
         """Whether it has looked at its store lately, and the store has answered."""
-        return time.monotonic() - self._looked_s < UNWELL_S + self._settings.look_s
+        return self._seconds() - self._looked_s < UNWELL_S + self._settings.look_s
 
     async def run(self, *, until_idle: bool = False) -> None:
         """Work until `stop`, or with `until_idle` until there is nothing to do; then hand over what runs.
@@ -86,7 +86,7 @@ class Worker:
 
         One look at the store serves until all that it saw is taken or `queue.look_s` has gone by.
         """
-        fresh = time.monotonic() - self._looked_s < self._settings.look_s
+        fresh = self._seconds() - self._looked_s < self._settings.look_s
         chosen = await self._choose() if fresh else []
         if not chosen:
             await self._look()
@@ -98,12 +98,14 @@ class Worker:
     async def _look(self) -> None:
         """Look after what is there, and list what may go on."""
         if not self._name:
-            self._name = await self._stores.workers.join(self._clock(), self._settings.max_concurrent)
+            self._name = await self._stores.workers.join(
+                self._stores.time.now(), self._settings.max_concurrent
+            )
         await self._schedules.queue_due()
         await self._watchdog.look(self._tasks)
         self._pruning.look()
-        self._ahead = deque(await self._stores.queue.runnable(self._clock()))
-        self._looked_s = time.monotonic()
+        self._ahead = deque(await self._stores.queue.runnable())
+        self._looked_s = self._seconds()
 
     async def _leave(self) -> None:
         """Take it off the list of workers; where the store fails, the next one that joins does that."""
@@ -131,10 +133,10 @@ class Worker:
         return chosen
 
     def _rests(self, run: Run) -> bool:
-        return self._not_before.get(run.run_id, 0) > time.monotonic()
+        return self._not_before.get(run.run_id, 0) > self._seconds()
 
     def _let_rest(self, run_id: str) -> None:
-        now = time.monotonic()
+        now = self._seconds()
         resting = {id_: until for id_, until in self._not_before.items() if until > now}
         self._not_before = {**resting, run_id: now + AFTER_FAULT_S}
 
@@ -154,7 +156,7 @@ class Worker:
         except PlanwrightError as error:  # one that waits is not paused, and would be taken up at once
             self._let_rest(run.run_id)
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
-            await self._stores.sessions.pause_for(run, error.cause, self._clock())
+            await self._stores.sessions.pause_for(run, error.cause)
 
     async def _wait(self) -> None:
         """Wait until a run stands still, the worker is stopped, or it is time to look again."""

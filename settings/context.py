@@ -15,5 +15,5 @@ class ContextSettings(BaseModel):
     """Share of the messages, the oldest, that a summary takes the place of."""
     truncate_to: float = Field(0.7, gt=0, le=1)
     """Share of the context that the messages may fill where they are cut off without a summary."""
-    compact_timeout_s: float = Field(30, gt=0)
+    compact_timeout_s: float = Field(300, gt=0)
     """Seconds that a model has to write the summary."""

@@ -18,7 +18,7 @@ class MemorySettings(BaseModel):
     """Whether runs propose memories, and whether the policy may accept them, too."""
     most: int = Field(3, ge=1, le=20)
     """Most memories that one run proposes."""
-    timeout_s: float = Field(10, gt=0)
+    timeout_s: float = Field(300, gt=0)
     """Seconds that a model has to look for them."""
     max_tokens: int = Field(400, ge=1)
     """Most tokens of that model's reply."""

@@ -27,7 +27,7 @@ class PlanningSettings(BaseModel):
 
 
 class PlannerSettings(BaseModel):
-    """How long and how often to ask for a plan (4 attempts, 2.0 backoff)."""
+    """How long and how often to ask for a plan (4 attempts, 2.0 backoff, 15 minutes in all)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -37,5 +37,5 @@ class PlannerSettings(BaseModel):
     """Factor by which each wait between these attempts is longer than the one before."""
     repairs: int = Field(2, ge=0)
     """How often a plan that is not valid goes back to the model to be repaired."""
-    timeout_s: tuple[float, float, float] = (5, 15, 30)
-    """Seconds that a reply may take, by how complex the request is."""
+    timeout_s: float = Field(900, gt=0)
+    """Seconds until a plan has to be there, with all attempts and repairs."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -37,7 +37,6 @@ from planwright.settings.memory import MemorySettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
-from planwright.settings.secrets import SecretSettings
 from planwright.settings.server import (
     PersonSettings,
     ServerSettings,
@@ -61,6 +60,14 @@ from planwright.settings.workspace import (
 )
 
 FILE_NAME = "planwright.toml"
+
+
+class SecretSettings(BaseModel):
+    """Variables of the environment whose values are never shown, stored or sent to a model."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    env: tuple[str, ...] = ()
+    """Names of variables of the environment whose values are hidden."""
 
 
 class Settings(BaseSettings):
@@ -229,7 +236,7 @@ def api_keys(provider: ProviderSettings) -> tuple[str, ...]:
     written = [*provider.api_keys, *([provider.api_key] if provider.api_key else [])]
     if written:
         return tuple(dict.fromkeys(key.get_secret_value() for key in written))
-    named = provider.api_key_env or "OPENAI_API_KEY"
+    named = provider.api_key_env or provider.usual_key
     names = [named] if isinstance(named, str) else named
     return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
 

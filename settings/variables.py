@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
@@ -19,7 +18,7 @@ class VariableError(Exception):
         self.next_step = next_step
 
 
-def filled(value: Any, environment: Mapping[str, str], *path: str | int) -> Any:
+def filled(value: object, environment: Mapping[str, str], *path: str | int) -> object:
     """Fill in every text of a JSON value; an empty variable takes the default. Raises VariableError."""
     if isinstance(value, dict):
         return {key: filled(item, environment, *path, key) for key, item in value.items()}

@@ -173,6 +173,8 @@ class AgentState(TypedDict, total=False):
     """The steps of the plan that passed `verify`, in the order of their dependencies."""
     changes: list[str]
     """What a person changed of the plan before it, a sentence each; empty for a plan of the planner."""
+    done: list[str]
+    """Uids of the steps that earlier plans have done and the newest has in front; set by `planner`."""
     draft: Plan | None
     """The plan that a person commented on or rejected, for the planner to work on; else None."""
     findings: list[Finding]

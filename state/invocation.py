@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from langgraph.runtime import RunControl
 from planwright.domain.clock import Clock as Clock
 from planwright.domain.clock import seconds_of_boot
 from planwright.domain.clock import utc_now as utc_now
-from planwright.domain.errors import CallCancelled, TimeLimit
+from planwright.domain.errors import CallCancelled, ModelCancelled, TimeLimit
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
 from planwright.domain.results import RunStatus
@@ -92,14 +93,14 @@ class Invocation:
     """Place of the node as whose words a model in the subgraph streams; empty outside of one."""
     answered: Callable[[Any, Any], Awaitable[str]] | None = None
     """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""
+    surroundings: Mapping[str, Any] = field(default_factory=dict)
+    """What models are told of the world the run works in; empty until the first of them asks."""
     redactor: Redactor = field(default_factory=Redactor)
     """Hides known secrets in whatever is recorded or streamed."""
     listeners: tuple[Callable[[Event], None], ...] = ()
     """Hear of every event after it is recorded: logs and traces."""
     spans: Spans = field(default_factory=NoSpans)
     """Opens the spans of the invocation, where a program collects them."""
-    check_writes: Callable[[], None] = lambda: None
-    """Raises what kept something of the run from being written: then nothing more is done for it here."""
     land: Callable[[], Awaitable[None]] = nothing_to_wait_for
     """Waits until what a node wrote is durable, where its checkpoint goes into another store."""
     node_by_node: bool = False
@@ -108,11 +109,21 @@ class Invocation:
     """
     worked_before_s: float = 0
     """Seconds that the run was worked on in earlier invocations."""
+    queued: int = 0
+    """Number of its calls of models that wait for their turn."""
+    queued_s: float = 0
+    """Seconds in which there was one, up to when the number last changed."""
+    queued_at_s: float = 0
+    """Reading of `seconds` when the number last changed."""
     began_s: float = field(init=False)
     """Reading of `seconds` when this invocation began."""
 
     def __post_init__(self) -> None:
         self.began_s = self.seconds()
+
+    def check_writes(self) -> None:
+        """Raise what kept something of the run from being written: then nothing more is done for it here."""
+        self.lease.check()
 
     def drain(self, reason: str, *, queue_again: bool = False) -> None:
         """Stop before the next superstep; steps that have begun are finished, and no other begins."""
@@ -137,8 +148,25 @@ class Invocation:
 
     @property
     def elapsed_s(self) -> float:
-        """The seconds that this invocation has lasted."""
-        return self.seconds() - self.began_s
+        """The seconds that this invocation has lasted, but for those in which a call waited for its turn."""
+        return self.seconds() - self.began_s - self._waited_s
+
+    @property
+    def _waited_s(self) -> float:
+        return self.queued_s + (self.seconds() - self.queued_at_s if self.queued else 0)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Let time in which a call of a model waits for its turn count for no limit of the run."""
+        self._count_queued(1)
+        try:
+            yield
+        finally:
+            self._count_queued(-1)
+
+    def _count_queued(self, more: int) -> None:
+        self.queued_s, self.queued_at_s = self._waited_s, self.seconds()
+        self.queued += more
 
     @property
     def worked_s(self) -> float:
@@ -162,6 +190,11 @@ class Invocation:
         if self.control.drain_requested:
             self.board.park_if_drained(uid)
         self.check_cancelled()
+
+    def check_wanted(self) -> None:
+        """Raise ModelCancelled for a call of a model that waits for its turn in a cancelled run."""
+        if self.cancelled_by:
+            raise ModelCancelled(f"cancelled by {self.cancelled_by}, before a model was asked")
 
     def check_cancelled(self) -> None:
         """Raise CallCancelled when somebody has asked for the end of the run."""

@@ -126,8 +126,10 @@ class LoopOutcome(BaseModel):
     """How a loop ended: the model's last words, or the reason why it was stopped."""
 
     model_config = ConfigDict(frozen=True)
-    status: Literal["completed", "failed", "budget_exceeded", "timeout", "cancelled", "escalated"]
-    """How the loop ended."""
+    status: Literal[
+        "completed", "needs_input", "failed", "budget_exceeded", "timeout", "cancelled", "escalated"
+    ]
+    """How the loop ended; only the main one asks the user and ends with that."""
     text: str
     """Last words of the model, or why the loop was stopped."""
     code: str = ""

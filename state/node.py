@@ -9,7 +9,14 @@ from typing import Any, Literal, Protocol, TypeVar
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph._node import StateNodeSpec
 
-from planwright.domain.errors import FeedbackUnheard, LimitExceeded, PlanwrightError, RunStopped, TimeLimit
+from planwright.domain.errors import (
+    FeedbackUnheard,
+    LimitExceeded,
+    ModelCancelled,
+    PlanwrightError,
+    RunStopped,
+    TimeLimit,
+)
 from planwright.domain.results import RunStatus
 from planwright.state.agent_state import AgentState, AgentUpdate
 
@@ -53,7 +60,7 @@ def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdat
         except LimitExceeded as error:
             return ending(ended_by(error), error)
         except PlanwrightError as error:
-            return ending("failed", error)
+            return ending("cancelled" if isinstance(error, ModelCancelled) else "failed", error)
 
     guarded.__name__ = getattr(node, "__name__", "node")
     return guarded

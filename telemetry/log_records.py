@@ -26,9 +26,11 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "verdict": "critic",
     "tool": "execution",
     "context": "models",
+    "thinking": "models",
     "llm": "models",
     "structured": "models",
     "failover": "models",
+    "provider": "models",
     "loop": "nodes",
     "progress": "nodes",
     "memory": "execution",
@@ -44,7 +46,7 @@ DETAILS = (
 )
 PROBLEMS = (
     *("plan_step_failed", "plan_step_retry", "plan_failed", "plan_cancelled", "effect_lookup", "failover"),
-    *("structured_output", "loop_guard", "memory_failed", "task_failed"),
+    *("structured_output", "provider_data_dropped", "loop_guard", "memory_failed", "task_failed"),
 )
 GOOD_ENDS: Mapping[EventType, tuple[str, str]] = {  # the field that says how it ended, and its good value
     "run_end": ("status", "completed"),

@@ -64,10 +64,8 @@ class PostgresServer:
     @classmethod
     def start(cls) -> Self:
         """Make a server in a new folder and wait until it answers."""
-        binaries, user = programs(), _user()
+        binaries, user, folder = programs(), _user(), new_folder()
         assert binaries is not None, MISSING
-        folder = Path(tempfile.mkdtemp(prefix="planwright-pg-"))
-        shutil.chown(folder, user)
         password = folder / "password"
         password.write_text(PASSWORD)
         password.chmod(0o644)
@@ -90,6 +88,50 @@ class PostgresServer:
         with server.connect("postgres") as connection:
             connection.execute("CREATE DATABASE planwright")
         return server
+
+    @classmethod
+    def of_copy(cls, folder: Path) -> Self:
+        """Start the server that a base backup in a folder is of; it answers as soon as it may be read."""
+        user, port = _user(), _free_port()
+        server = cls(folder, port, cls._run(folder, user, port), user)
+        server.wait()
+        return server
+
+    def take_copy(self, folder: Path, *, standby: bool = False) -> None:
+        """Take a base backup into a folder of `new_folder`; a `standby` follows this server from there."""
+        binaries = programs()
+        assert binaries is not None, MISSING
+        command: list[str | Path] = [binaries / "pg_basebackup", "-D", folder / "data", "-h", self.folder]
+        command += ["-p", str(self.port), "-U", "postgres", "--checkpoint=fast", "--no-sync"]
+        command += ["--write-recovery-conf"] if standby else []
+        subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_S, **_as(self.user, folder))
+
+    def catch_up(self, primary: PostgresServer) -> None:
+        """Wait until this standby has all that its primary has committed by now."""
+        with primary.connect() as connection:
+            (place,) = connection.execute("SELECT pg_current_wal_lsn()::text").fetchone() or ("",)
+        deadline, query = time.monotonic() + PATIENCE_S, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
+        with self.connect() as connection:
+            while connection.execute(query, (place,)).fetchone() != (True,):
+                assert time.monotonic() < deadline, "the standby does not follow"
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        """End it at once, also from a process that did not start it, and return when it is gone."""
+        deadline, file = time.monotonic() + PATIENCE_S, self.folder / "data" / "postmaster.pid"
+        os.kill(self.process.pid, signal.SIGQUIT)
+        while file.exists():
+            assert time.monotonic() < deadline, "the server does not end"
+            time.sleep(0.01)
+
+    def promote_alone(self) -> None:
+        """Start a standby that was killed, with nobody to follow, and make it a primary."""
+        self.process.wait(PATIENCE_S)
+        with (self.folder / "data" / "postgresql.auto.conf").open("a") as settings:
+            settings.write("primary_conninfo = ''\n")
+        self.again()
+        with self.connect() as connection:
+            assert connection.execute("SELECT pg_promote()").fetchone() == (True,)
 
     @staticmethod
     def _run(folder: Path, user: str, port: int) -> subprocess.Popen[bytes]:
@@ -159,6 +201,13 @@ class PostgresServer:
         query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'planwright' ORDER BY pid"
         with self.connect() as connection:
             return [row[0] for row in connection.execute(query)]
+
+
+def new_folder() -> Path:
+    """Make a folder that the user of the servers may use."""
+    folder = Path(tempfile.mkdtemp(prefix="planwright-pg-"))
+    shutil.chown(folder, _user())
+    return folder
 
 
 def _user() -> str:

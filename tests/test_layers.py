@@ -36,6 +36,17 @@ def test_only_settings_reads_the_environment() -> None:
     assert rooms.readers_of_the_environment() == ["settings.settings"]
 
 
+def test_one_place_decides_what_time_it_is_for_a_store() -> None:
+    deciding = {"checkpoints.ownership.store_time"}
+    handing_the_clock_to_it = {"checkpoints.records", "domain.clock", "graph.building"}
+    defaults_of_tests = {"capabilities.call_context", "state.invocation"}
+    labels = {"checkpoints.marks.mark", "cli.views.db_views", "cli.views.mcp_views", "demo.webhook"}
+    without_a_store = {"cli.views.open_store"}
+    of_something_else = {"cli.session.terminal", "models.failover.classify", "web.rate_limits"}
+    known = deciding | handing_the_clock_to_it | defaults_of_tests | labels
+    assert set(rooms.readers_of_the_clock()) == known | without_a_store | of_something_else
+
+
 def test_every_folder_is_packaged_linked_and_there() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     packages = set(project["tool"]["setuptools"]["packages"])

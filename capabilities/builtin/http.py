@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.serde import storable
+from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Effect, Risk
@@ -192,7 +192,7 @@ async def request(
         content = _json(data)
     approved = ApprovedRequest(method, url, sent, content)
     try:
-        async with asyncio.timeout(egress.timeout_s), call.reachable.transport() as transport:
+        async with AttendedTimeout(egress.timeout_s), call.reachable.transport() as transport:
             answer = await exchange(transport, approved, egress)
     except TimeoutError as error:
         late = httpx.ReadTimeout(f"it took longer than {egress.timeout_s:g} s (egress.timeout_s)")
@@ -218,7 +218,8 @@ def _failure(error: httpx.TransportError, approved: ApprovedRequest, effect: Eff
     unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
     if unsent or effect != "blind":
         return CapabilityUnavailable(f"{host} is unreachable: {why_unreachable(error)}")
-    return EffectInDoubt(f"{host} broke off before it answered the {approved.method}: {problem}")
+    cause = f"{host} broke off before it answered the {approved.method}: {problem}"
+    return EffectInDoubt(cause, f"look at {host} whether the {approved.method} is there")
 
 
 def _check_status(answer: HttpReply, approved: ApprovedRequest, effect: Effect) -> None:
@@ -228,7 +229,8 @@ def _check_status(answer: HttpReply, approved: ApprovedRequest, effect: Effect) 
     if refused_unread or (effect != "blind" and (status == 408 or status >= 500)):
         raise CapabilityUnavailable(cause)
     if status == 408 or status >= 500:
-        raise EffectInDoubt(f"{cause} to the {approved.method}")
+        find_out = f"look at {httpx.URL(answer.url).host} whether the {approved.method} is there"
+        raise EffectInDoubt(f"{cause} to the {approved.method}", find_out)
     if status >= 400:
         raise CapabilityRejected(f"{cause}: {answer.body.text[:200]}")
     if approved.method in SAFE_METHODS and 300 <= status < 400 and status != 304:

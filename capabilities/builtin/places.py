@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
 
+from planwright.capabilities.builtin.csv_tables import is_csv
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
@@ -15,6 +16,7 @@ from planwright.security.jail import folded_parts
 from planwright.settings.workspace import SourceSettings
 
 Args = Mapping[str, JsonValue]
+DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def file_named(path: str) -> str:
@@ -24,7 +26,7 @@ def file_named(path: str) -> str:
 
 def file_of(args: Args, call: CallContext) -> list[str]:
     """Name the file or folder of the argument `path`."""
-    return [file_named(str(args.get("path")))]
+    return _as_file(str(args.get("path")), call)
 
 
 def bare_name_of(args: Args, call: CallContext) -> list[str]:
@@ -43,7 +45,13 @@ def file_or_bare_name(args: Args, call: CallContext) -> list[str]:
 def attachments_of(args: Args, call: CallContext) -> list[str]:
     """Name the files that a mail takes along."""
     paths = args.get("attachments")
-    return [file_named(str(path)) for path in paths] if isinstance(paths, list) else []
+    return [name for path in paths for name in _as_file(str(path), call)] if isinstance(paths, list) else []
+
+
+def _as_file(path: str, call: CallContext) -> list[str]:
+    """Name a file; one that is known to be a database is named as that, too."""
+    is_database = path.lower().endswith(DATABASES) and not has_reference(path)
+    return [file_named(path), *([database_named(call.workspace.root / path, call)] if is_database else [])]
 
 
 def source(find: Callable[[SourceSettings], Path], *inner: str) -> NamesOfCall:
@@ -75,9 +83,20 @@ def place_of(path: Path, call: CallContext) -> str:
     return f"{'file' if inside else 'disk'}:{'/'.join(folded_parts(parts))}"
 
 
+def tickets_of(args: Args, call: CallContext) -> list[str]:
+    """Name the database of the tickets."""
+    return [database_named(call.settings.workspace / call.settings.sources.tickets, call)]
+
+
 def database_of(args: Args, call: CallContext) -> list[str]:
     """Name the file of a database: one that the settings name, or one of the workspace."""
     name = str(args.get("database"))
     if has_reference(name):
-        return ["file:", "disk:"]
-    return [place_of(call.workspace.root / call.settings.sources.databases.get(name, name), call)]
+        return ["database:", "file:", "disk:"]
+    return [database_named(call.workspace.root / call.settings.sources.databases.get(name, name), call)]
+
+
+def database_named(path: Path, call: CallContext) -> str:
+    """Name a database, which no capability of files can use; a table in CSV is a file as any other."""
+    place = place_of(path, call)
+    return place if is_csv(path.name) else f"database:{place.partition(':')[2]}"

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from planwright.capabilities.builtin.places import source
+from planwright.capabilities.builtin.places import tickets_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
@@ -23,8 +23,6 @@ from planwright.domain.plan import Compensation
 _TABLE = """CREATE TABLE IF NOT EXISTS tickets (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, body TEXT NOT NULL DEFAULT '', amount TEXT,
     status TEXT NOT NULL DEFAULT 'open', created_at TEXT NOT NULL, effect_key TEXT UNIQUE)"""
-
-_DATABASE = source(lambda sources: sources.tickets)
 
 
 class Ticket(BaseModel):
@@ -65,7 +63,7 @@ class Tickets(BaseModel):
         50,
     ),
     trusted_result=True,
-    adds=_DATABASE,
+    adds=tickets_of,
     compensation=Compensation(capability="tickets.close", params={"id": "{{output.id}}"}),
 )
 def create(
@@ -95,7 +93,7 @@ def create(
     effect="idempotent",
     tags=("ticket", "close"),
     guide=Guide("Closes a ticket by its `id`; one that is closed stays so.", (), 900),
-    writes=_DATABASE,
+    writes=tickets_of,
 )
 def close(
     id: Annotated[int, Field(description="number of the ticket, as tickets.list says it")], call: CallContext
@@ -114,7 +112,7 @@ def close(
     mode="read_only",
     tags=("ticket", "list", "open", "closed", "issue"),
     guide=Guide("Lists tickets by status, filtered by words of the title.", ("What tickets are open?",), 50),
-    reads=_DATABASE,
+    reads=tickets_of,
 )
 def list_tickets(
     call: CallContext,

@@ -5,40 +5,45 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
-import socket
 import threading
 import traceback
-from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
 from copy import deepcopy
-from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.call_threads import (
+    OwnThread,
+    Work,
+    end_of,
+    see_until_ended,
+    threads_of_call,
+)
 from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
+from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import (
     BrokeOff,
     CapabilityError,
     CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
+    OverLimit,
     RunStopped,
     StillUnderWay,
 )
+from planwright.security.reply_size import outgrows
 
-P = ParamSpec("P")
-T = TypeVar("T")
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
-Work: TypeAlias = "Future[Any]"
-"""What a call has handed to a thread."""
-_AT_WORK: ContextVar[set[Work]] = ContextVar("at_work")
+MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
+MOST_RESULT = 10_000_000  # bytes as JSON: all that is done with a result takes ten times as much memory
+CLEAN_UP_S = 2  # until a call that was cancelled has to have ended
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
 
@@ -86,10 +91,14 @@ async def invoke(
         raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
         raise _broke_off(capability, error) from error
+    if outgrows(result, MOST_RESULT):
+        return _not_kept(capability)
     try:
         dumped: JsonValue = capability.result.dump_python(
             capability.result.validate_python(result), mode="json"
         )
+        if outgrows(dumped, MOST_RESULT):
+            return _not_kept(capability)
         storable(dumped)
     except ValidationError as error:
         raise _useless(capability, f"what it does not declare: {error_summary(error)}") from error
@@ -98,48 +107,25 @@ async def invoke(
     return dumped
 
 
-class _OwnThread(Executor):
-    """Begin each call in a thread of its own, which ends with it.
-
-    Calls that never end would take all threads of the event loop, and with them whatever else waits for one
-    there, in any run. A thread costs 25 microseconds more than one that is there already.
-    """
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Begin a call, and return its answer."""
-        answer = Future[T]()
-
-        def work() -> None:
-            if not answer.set_running_or_notify_cancel():
-                return
-            try:
-                result = fn(*args, **kwargs)
-            except (StopIteration, KeyboardInterrupt) as error:  # a future takes none, a loop ends by one
-                answer.set_exception(RuntimeError(f"{type(error).__name__}: {error}"))
-            except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
-                answer.set_exception(error)
-            else:
-                answer.set_result(result)
-
-        threading.Thread(target=work, name="capability").start()
-        return answer
-
-
 async def _awaited(
     capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
 ) -> object:
     """Await an async function. What it handed to threads goes on where it is cancelled, or breaks off.
 
-    Raises TimeoutError when it takes too long, StillUnderWay where such work goes on and that matters.
+    So does a function that does not heed that it is cancelled. Raises TimeoutError when it takes too long,
+    StillUnderWay where something goes on and that matters.
     """
-    limit = asyncio.timeout(timeout_s)
     with threads_of_call() as at_work:
+        answer = Future[object]()
+        task = asyncio.ensure_future(_put(answer, capability.function, keywords))
         try:
-            async with limit:
-                return await capability.function(**keywords)
+            await _ended(task, answer, timeout_s)
+            return answer.result()
         except BaseException as error:
             runs_on: tuple[Work, ...] = ()
             try:
+                if not task.done():
+                    see_until_ended(answer, at_work)
                 late = tuple(at_work) if isinstance(error, TimeoutError) else ()
                 if late and capability.effect == "queryable":
                     await asyncio.wait({*map(asyncio.wrap_future, late)}, timeout=PATIENCE * timeout_s)
@@ -147,10 +133,32 @@ async def _awaited(
                 if capability.effect in UNCERTAIN and (runs_on := tuple(at_work)):
                     left_running(end_of(runs_on))
             if runs_on and isinstance(error, Exception):
-                raise StillUnderWay(f"{capability.name} has stopped, and still runs in a thread") from error
-            if isinstance(error, TimeoutError) and limit.expired():
-                raise _Late from error
+                where = " in a thread" if task.done() else ""
+                how = f"did not answer within {timeout_s:g} s" if isinstance(error, _Late) else "has stopped"
+                raise StillUnderWay(f"{capability.name} {how}, and still runs{where}") from error
             raise
+
+
+async def _put(
+    answer: Future[object], function: Callable[..., Awaitable[object]], keywords: dict[str, object]
+) -> None:
+    """Keep how a call ends; a task that ended by SystemExit would end the event loop."""
+    try:
+        answer.set_result(await function(**keywords))
+    except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
+        answer.set_exception(error)
+
+
+async def _ended(task: asyncio.Task[None], answer: Future[object], timeout_s: float) -> None:
+    """Wait for the answer of a task; it is cancelled where that takes too long, or whoever waits is."""
+    try:
+        async with AttendedTimeout(timeout_s):
+            await asyncio.wait({task})
+    except (TimeoutError, asyncio.CancelledError) as error:
+        task.cancel()
+        await asyncio.wait({task}, timeout=CLEAN_UP_S)
+        if not answer.done() or isinstance(answer.exception(), asyncio.CancelledError):
+            raise _Late if isinstance(error, TimeoutError) else error  # noqa: B904 - it is the same end
 
 
 async def _in_thread(
@@ -172,9 +180,11 @@ async def _in_thread(
             end.set_result(None)
 
     loop = asyncio.get_running_loop()
-    thread = loop.run_in_executor(_OwnThread(), call)  # a task would let SystemExit through
+    thread = loop.run_in_executor(OwnThread(), call)  # a task would let SystemExit through
     try:
-        await asyncio.wait({thread}, timeout=timeout_s)
+        with suppress(TimeoutError):
+            async with AttendedTimeout(timeout_s):
+                await asyncio.wait({thread})
         if not thread.done() and capability.effect == "queryable":
             await asyncio.wait({thread}, timeout=PATIENCE * timeout_s)
         if thread.done():
@@ -207,8 +217,16 @@ def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
 
 def _words_of(error: BaseException) -> str:
     """Spell what a user's error says, even where it fails to: it has to be written down."""
-    line = "".join(traceback.format_exception_only(error)).strip()
+    line = "".join(traceback.format_exception_only(error))[:MOST_LETTERS].strip()
     return line.partition(": ")[2].encode("utf-8", "replace").decode()
+
+
+def _not_kept(capability: Capability) -> JsonValue:
+    """Say in the place of a result that it was too large. Raises OverLimit where nothing else was done."""
+    cause = f"{capability.name} returned more than {MOST_RESULT // 1_000_000} MB"
+    if capability.effect == "pure":
+        raise OverLimit(cause, "let it return less, or write to a file and return its name")
+    return {"not_kept": f"{cause}: it was done, and what it returned is not on record"}
 
 
 def _useless(capability: Capability, problem: str) -> CapabilityError:
@@ -217,46 +235,3 @@ def _useless(capability: Capability, problem: str) -> CapabilityError:
             f"{capability.name} was called, and returned {problem}", if_not=CapabilityRejected
         )
     return BrokeOff(f"{capability.name} returned {problem}")
-
-
-class SeenThreads(ThreadPoolExecutor):
-    """The default threads of an event loop; what a call hands to them is seen until it has ended."""
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Begin some work, and return its answer."""
-        answer = super().submit(fn, *args, **kwargs)
-        looks_up = fn in (socket.getaddrinfo, socket.getnameinfo)  # by asyncio: nothing is sent by that
-        at_work = None if looks_up else _AT_WORK.get(None)
-        if at_work is not None:
-            at_work.add(answer)
-            answer.add_done_callback(at_work.discard)
-        return answer
-
-
-@contextmanager
-def threads_of_call() -> Iterator[set[Work]]:
-    """Collect the work in threads that is begun within, also by tasks begun within, and has not ended."""
-    at_work: set[Work] = set()
-    token = _AT_WORK.set(at_work)
-    try:
-        yield at_work
-    finally:
-        _AT_WORK.reset(token)
-
-
-def end_of(answers: Collection[Work]) -> Future[None]:
-    """Make a future that ends with the last of some others."""
-    end, left, lock = Future[None](), set(answers), threading.Lock()
-    if not left:
-        end.set_result(None)
-
-    def ended(answer: Work) -> None:
-        with lock:
-            left.discard(answer)
-            last = not left
-        if last:
-            end.set_result(None)
-
-    for answer in tuple(left):
-        answer.add_done_callback(ended)
-    return end

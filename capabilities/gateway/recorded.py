@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.gateway.attempts import CallAttempts
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 from planwright.checkpoints.stores import Stores
+from planwright.domain.doubt import FIND_OUT, nobody_knows, recorded_doubt
 from planwright.domain.errors import (
     BrokeOff,
     CapabilityForbidden,
@@ -39,7 +40,7 @@ async def recorded(
             result = await (attempts.make() if known.fresh else attempts.resume(effect_in_doubt(call)))
         except EffectInDoubt as error:
             if attempts.left_running is None:  # else it is in doubt when it ends
-                await stores.ledger.settle(call, "in_doubt", now(), error=str(error))
+                await stores.ledger.settle(call, "in_doubt", now(), error=recorded_doubt(error))
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
             unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)
@@ -75,7 +76,6 @@ def from_record(call: EffectCall, known: Recorded) -> tuple[JsonValue] | None:
 
 def effect_in_doubt(call: EffectCall) -> EffectInDoubt:
     """Say that nobody knows what became of a call."""
-    return EffectInDoubt(
-        f"nobody knows whether {call.capability} happened: the process ended in the middle of it",
-        f"look for it at the receiver (key {call.sent_key[:16]}), then decide by hand",
-    )
+    named = f" (it was sent as key {call.sent_key[:16]})" if call.sent_key != call.key else ""
+    cause = f"{nobody_knows(call.capability)}the process ended in the middle of it"
+    return EffectInDoubt(cause, f"{FIND_OUT}{named}")

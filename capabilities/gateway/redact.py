@@ -10,10 +10,13 @@ from planwright.capabilities.contract import Capability
 from planwright.domain.errors import CapabilityForbidden
 from planwright.security.redaction.redactor import Redactor
 
+MOST_WORDS = 10_000
+"""Letters of an error that are kept: it goes into the ledger, to people and to models."""
+
 
 async def redacted(call: Awaitable[JsonValue], redactor: Redactor) -> JsonValue:
-    """Await what a capability answers, result or error, and let no secret through."""
-    with redactor.errors():
+    """Await what a capability answers, result or error, and let no secret through, nor a book of an error."""
+    with redactor.errors(MOST_WORDS):
         return redactor.value(await call)
 
 

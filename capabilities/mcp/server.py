@@ -37,6 +37,7 @@ from planwright.capabilities.mcp.stdio import stdio_client
 from planwright.capabilities.mcp.streamable_http import BoundedTransport
 from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import open_private
+from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.settings.settings import child_environment
 
@@ -141,7 +142,7 @@ class ConnectedServer:
                 link.task = asyncio.create_task(self._hold(link))
             limit_s = self._standing.settings.start_timeout_s
             try:
-                async with asyncio.timeout(limit_s):
+                async with AttendedTimeout(limit_s):
                     await asyncio.shield(link.ready)
             except TimeoutError as error:
                 await self.close()

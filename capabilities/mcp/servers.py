@@ -213,7 +213,9 @@ def _calling(loop: asyncio.AbstractEventLoop, server: ConnectedServer) -> Call:
             reply = await asyncio.wrap_future(answer)
         except LostAnswer as error:
             if effect == "blind":
-                raise EffectInDoubt(str(error), "look there whether it happened") from error
+                raise EffectInDoubt(
+                    str(error), f"look at what the MCP server {server.name} changes"
+                ) from error
             if isinstance(error, HugeAnswer):
                 raise OverLimit(str(error), "ask it for less") from error
             raise CapabilityUnavailable(str(error)) from error

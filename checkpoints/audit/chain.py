@@ -17,7 +17,7 @@ from planwright.domain.hashing import canonical_json, sha256
 
 BEGIN = "0" * 64
 """The hash before the first entry."""
-EntryKind = Literal["gate", "effect", "run"]
+EntryKind = Literal["gate", "effect", "run", "setback"]
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,14 @@ class Entry:
     n: int
     """Number of the entry, counted from 1 without gaps."""
     tenant: str
-    """Whose run it is about."""
+    """Whose run it is about; "" where it is about no run."""
     run_id: str
-    """Id of that run."""
+    """Id of that run; "" for none."""
     kind: EntryKind
-    """What it is about: an answer to a gate, an effect of the ledger, or a run that has ended."""
+    """What it is about: an answer to a gate, an effect of the ledger, a run that has ended, or a store that
+    lacks effects that were begun in it."""
     subject: str
-    """Id of the gate, key of the effect, or id of the run."""
+    """Id of the gate, key of the effect, id of the run or of the setback."""
     content: str
     """What is on record, as JSON; with the digest of the row, or of all rows of the run."""
     at: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from planwright.domain.hashing import sha256
 
-LAYOUT = 1
+LAYOUT = 2
 """Version of the lists below: a column that comes later is sealed under the next one."""
 
 
@@ -22,6 +22,8 @@ class SealedTable:
     """Column that names a row within its run."""
     columns: tuple[str, ...]
     """Columns that never change once the run has ended."""
+    since: int = 1
+    """Layout under which its rows were first sealed."""
     together: bool = False
     """Whether the rows of a run have one digest in all, in the order of their keys."""
 
@@ -86,6 +88,12 @@ TABLES: Mapping[str, SealedTable] = {
             + ("inputs_hash", "decided_by", "at", "facts"),
         ),
         SealedTable(
+            "session_checkpoints",
+            "hash",
+            ("run_id", "tenant", "hash", "verdict_key", "content", "at"),
+            since=2,
+        ),
+        SealedTable(
             "forks",
             "run_id",
             ("run_id", "tenant", "source_run", "checkpoint_id", "plan", "task", "context_hash", "again")
@@ -98,7 +106,10 @@ TABLES: Mapping[str, SealedTable] = {
         SealedTable("kept_effects", "uid", ("run_id", "tenant", "uid", "within", "key")),
         SealedTable("own_parts", "name", ("run_id", "tenant", "name")),
         SealedTable(
-            "journal", "seq", ("run_id", "thread_id", "tenant", "seq", "ts", "type", "key", "data"), True
+            "journal",
+            "seq",
+            ("run_id", "thread_id", "tenant", "seq", "ts", "type", "key", "data"),
+            together=True,
         ),
     )
 }

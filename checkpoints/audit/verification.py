@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from planwright.checkpoints.audit.chain import BEGIN, Entry, entries
 from planwright.checkpoints.audit.differences import first_difference
+from planwright.checkpoints.audit.missing_rows import missing_rows
 from planwright.checkpoints.audit.sealed_rows import EFFECTS, GATES, LAYOUT, TABLES, SealedTable
 from planwright.checkpoints.audit.sealing import UNSEALED, Seal, seal_of
 from planwright.domain.errors import RunError
@@ -113,7 +114,7 @@ def _of_run(connection: sqlite3.Connection, run_id: str, entry: Entry) -> Iterat
         sealed = Seal.model_validate_json(entry.content)
     except ValidationError:
         return  # the entry was changed, as is said of it already
-    if sealed.layout != LAYOUT:
+    if sealed.layout > LAYOUT:
         yield AuditFinding(run_id, f"its seal has layout {sealed.layout}, and this program knows {LAYOUT}")
         return
     if TABLES["runs"].row(connection, run_id) is None:
@@ -125,8 +126,9 @@ def _of_run(connection: sqlite3.Connection, run_id: str, entry: Entry) -> Iterat
         yield AuditFinding(run_id, f"a row of it cannot be read: {str(error).splitlines()[0]}")
         now = None
     rows = now.rows if now else {name: t.of_run(connection, run_id) for name, t in TABLES.items()}
-    for name in TABLES:
+    for name in (name for name, table in TABLES.items() if table.since <= sealed.layout):
         yield from _of_rows(run_id, name, sealed.rows.get(name, {}), rows.get(name, {}))
+    yield from (AuditFinding(run_id, problem) for problem in missing_rows(connection, run_id))
     if now and sealed.since != now.since:
         yield AuditFinding(run_id, f"{UNSEALED} was changed: it was {sealed.since}, and is {now.since}")
     if now and sealed.record != now.record:

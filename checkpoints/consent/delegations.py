@@ -14,6 +14,7 @@ from pathlib import Path
 from pydantic import AwareDatetime, ConfigDict, Field
 
 from planwright.checkpoints.consent.line_file import FileLine, LineFile
+from planwright.checkpoints.ownership.store_time import StoreTime
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
 from planwright.settings.profile import stands_for
@@ -82,8 +83,9 @@ class Delegation(FileLine):
 class Delegations:
     """The delegations of one workspace."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, time: StoreTime | None = None) -> None:
         self.path = folder / FILE_NAME
+        self._time = time
         self._file = LineFile(
             self.path,
             Delegation,
@@ -99,11 +101,19 @@ class Delegations:
     def covering(
         self, name: str, risk: Risk, tenant: str, now: datetime, code: str = ""
     ) -> Delegation | None:
-        """Find one that covers a call now; none while the file cannot be read."""
+        """Find one that covers a call now; none while the file cannot be read.
+
+        One that is over by a clock that is not believed yet covers none either.
+        """
+        moments = (now, max(now, self._time.latest())) if self._time is not None else (now,)
         try:
-            return next((each for each in self.read() if each.covers(name, risk, tenant, now, code)), None)
+            delegations = self.read()
         except SetupError:
             return None
+        covers = (
+            each for each in delegations if all(each.covers(name, risk, tenant, at, code) for at in moments)
+        )
+        return next(covers, None)
 
     def issue(
         self,

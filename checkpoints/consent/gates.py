@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import GATES
@@ -16,21 +16,25 @@ from planwright.checkpoints.consent.gate import STATUS_AFTER, Decision, Gate
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import settle_doubts
 from planwright.checkpoints.ownership.fencing import held
-from planwright.domain.clock import Timer
+from planwright.checkpoints.ownership.store_time import (
+    TERM_OF_SESSION,
+    StoreTime,
+    closes_of,
+    is_late,
+    may_be_late,
+)
+from planwright.checkpoints.ownership.time_marks import TimeMark
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.lease import Lease
-
-TERM_OF_SESSION = "SELECT requested_at, expires_at, opened_s, boot FROM sessions WHERE run_id = ?"
-"""Reads how long a session may take, by its run; for `is_late`."""
 
 
 class Gates:
     """The table of gates."""
 
-    def __init__(self, database: Database, timer: Timer) -> None:
+    def __init__(self, database: Database, time: StoreTime) -> None:
         self._database = database
-        self._timer = timer
+        self._time = time
 
     async def open(self, gate: Gate, lease: Lease) -> Gate:
         """Write a gate down, or return the row that is already there; it closes no later than its session.
@@ -38,20 +42,20 @@ class Gates:
         Where the end of its run was asked for meanwhile, nobody is asked: it is closed from the beginning.
         """
         end = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
+        mark = await self._time.look()
+        closes_s = mark.counted_s + (gate.expires_at - gate.requested_at).total_seconds()
 
         def job(connection: sqlite3.Connection) -> Gate:
-            expires_at = gate.expires_at
-            if (session := connection.execute(TERM_OF_SESSION, (gate.run_id,)).fetchone()) is not None:
-                left_s = seconds_left(session, gate.requested_at, self._timer)
-                expires_at = min(expires_at, gate.requested_at + timedelta(seconds=max(0, left_s)))
+            session = connection.execute(TERM_OF_SESSION, (gate.run_id,)).fetchone()
+            first_s = min(closes_s, closes_of(session)) if session is not None else closes_s
             connection.execute(
-                "INSERT OR IGNORE INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
-                " shown_hash, shown, card_hash, requested_at, expires_at, status, opened_s, boot, channel)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?,'open',?,?,?)",
+                "INSERT INTO gates (gate_id, thread_id, run_id, tenant, kind, step_uid,"
+                " shown_hash, shown, card_hash, requested_at, expires_at, opened_s, closes_s, status,"
+                " channel) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,'open',?) ON CONFLICT DO NOTHING",
                 (gate.gate_id, gate.thread_id, gate.run_id, gate.tenant, gate.kind, gate.step_uid)
                 + (gate.shown_hash, canonical_json(gate.card), sha256(gate.card))
-                + (gate.requested_at.isoformat(), expires_at.isoformat())
-                + (self._timer.seconds(), self._timer.boot, gate.channel),
+                + (gate.requested_at.isoformat(), mark.moment(first_s).isoformat(), mark.counted_s, first_s)
+                + (gate.channel,),
             )
             if (row := connection.execute(end, (gate.run_id,)).fetchone()) is not None:
                 close_gates(connection, gate.run_id, gate.requested_at, row[0])
@@ -65,15 +69,15 @@ class Gates:
 
     async def expire(self, lease: Lease, at: datetime) -> None:
         """Close the gates of a run whose time is up, for whoever goes on with it; none is no write."""
-        due = "SELECT * FROM gates WHERE run_id = ? AND status = 'open'"
+        due, mark = "SELECT * FROM gates WHERE run_id = ? AND status = 'open'", await self._time.look()
 
         def late(connection: sqlite3.Connection) -> list[sqlite3.Row]:
             rows = connection.execute(due, (lease.run_id,)).fetchall()
-            return [row for row in rows if is_late(row, at, self._timer)]
+            return [row for row in rows if is_late(row, mark)]
 
         def job(connection: sqlite3.Connection) -> None:
             for row in late(connection):
-                self._close_late(connection, row, at)
+                _close_late(connection, row, mark, at)
 
         if await self._database.read(late, behind=("end",)):
             await self._database.run("expiry", held(lease, job))
@@ -93,14 +97,16 @@ class Gates:
         What decides by itself in a run, a rule, does so under the lease of that run; a person has none.
 
         Raises GateError when a gate is unknown, answered, expired, does not take such an answer,
-        or was shown with other content than its answer names.
+        or was shown with other content than its answer names, and while nobody knows whether it is expired.
         """
+        mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> GateError | None:
             rows = [_row(connection, gate_id) for gate_id in decisions]
-            late = [row for row in rows if self._close_late(connection, row, at)]
+            late = [row for row in rows if _close_late(connection, row, mark, at)]
             if late and (refusal := _refusal(connection, decisions)):
                 return refusal  # not raised: what is late stays closed
+            _refuse_maybe_late(rows, mark)
             gates = {gate_id: _read(connection, gate_id) for gate_id in decisions}
             for gate_id, decision in decisions.items():
                 acceptable(gates[gate_id], decision)
@@ -123,14 +129,14 @@ class Gates:
 
         return await self._database.read(job, behind=("end",))
 
-    async def waiting(self, at: datetime) -> list[Gate]:
+    async def waiting(self) -> list[Gate]:
         """List the open gates of all threads, oldest first; one whose time is up counts as expired."""
-        query = "SELECT * FROM gates WHERE status = 'open' ORDER BY rowid"
+        query, mark = "SELECT * FROM gates WHERE status = 'open' ORDER BY rowid", await self._time.look()
 
         def job(connection: sqlite3.Connection) -> list[Gate]:
             late = {"status": "expired"}
             return [
-                _gate(row).model_copy(update=late if is_late(row, at, self._timer) else {})
+                _gate(row).model_copy(update=late if is_late(row, mark) else {})
                 for row in connection.execute(query)
             ]
 
@@ -145,32 +151,26 @@ class Gates:
 
         return await self._database.read(job, behind=("end",))
 
-    def _close_late(self, connection: sqlite3.Connection, row: sqlite3.Row, at: datetime) -> bool:
-        """Close a gate whose time is up, and say whether it was."""
-        late = row["status"] == "open" and is_late(row, at, self._timer)
-        if late:
-            connection.execute(
-                "UPDATE gates SET status='expired', decided_at=? WHERE gate_id=?",
-                (at.isoformat(), row["gate_id"]),
-            )
-            append_row(connection, "gate", GATES, row["gate_id"], at)
-        return late
+
+def _close_late(connection: sqlite3.Connection, row: sqlite3.Row, mark: TimeMark, at: datetime) -> bool:
+    """Close a gate whose time is up, and say whether it was."""
+    late = row["status"] == "open" and is_late(row, mark)
+    if late:
+        connection.execute(
+            "UPDATE gates SET status='expired', decided_at=? WHERE gate_id=?",
+            (at.isoformat(), row["gate_id"]),
+        )
+        append_row(connection, "gate", GATES, row["gate_id"], at)
+    return late
 
 
-def is_late(row: sqlite3.Row, at: datetime, timer: Timer) -> bool:
-    """Say whether the time of a gate or a session is up."""
-    return seconds_left(row, at, timer) <= 0
-
-
-def seconds_left(row: sqlite3.Row, at: datetime, timer: Timer) -> float:
-    """Count the seconds until a gate or a session closes: by the time that went by since it was opened.
-
-    After a new start of the machine nobody knows that, and it is by the clock.
-    """
-    requested, expires = (datetime.fromisoformat(row[name]) for name in ("requested_at", "expires_at"))
-    if timer.boot and row["boot"] == timer.boot:
-        return (expires - requested).total_seconds() - (timer.seconds() - float(row["opened_s"]))
-    return (expires - at).total_seconds()
+def _refuse_maybe_late(rows: Iterable[sqlite3.Row], mark: TimeMark) -> None:
+    """Raise GateError for an open gate that is late if the machine was off for as long as its clock says."""
+    for row in rows:
+        if row["status"] == "open" and may_be_late(row, mark):
+            cause = f"gate {row['gate_id']} has expired if this machine was off for as long as its clock says"
+            known = f"{mark.moment(mark.believed_s):%H:%M:%S} UTC"
+            raise GateError(cause, f"nothing was decided; answer it at {known}, when the clock is believed")
 
 
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from planwright.checkpoints.audit.chain import append_row
@@ -21,12 +21,14 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.doubt import (
     CONFIRMED,
     DENIED,
+    FIND_OUT,
     SHOWN_KEY,
     Doubt,
     EffectAnswer,
     check_denied,
     every_one,
     how_to_decide,
+    nobody_knows,
 )
 from planwright.domain.errors import CapabilityForbidden, EffectInDoubt, GateError
 from planwright.domain.hashing import canonical_json, stored_json
@@ -214,8 +216,13 @@ def _left(connection: sqlite3.Connection, run_id: str) -> Collection[str]:
 
 
 def _doubt(connection: sqlite3.Connection, row: sqlite3.Row, step_id: str) -> Doubt:
-    sender = sender_of(connection, row)
-    why = row["error"] or (f"it may still be sent by {sender}" if sender else _ENDED)
+    return doubt_of(dict(row), step_id, sender_of(connection, row))
+
+
+def doubt_of(row: Mapping[str, str], step_id: str, sender: str = "") -> Doubt:
+    """Make a doubt of the row of its effect, of the id of its step, and of who may still be sending it."""
+    why, _, find_out = (row["error"] or "").partition("\n")
+    left = f"it may still be sent by {sender}" if sender else _ENDED
     return Doubt(
         key=row["key"],
         uid=row["step_uid"],
@@ -223,6 +230,7 @@ def _doubt(connection: sqlite3.Connection, row: sqlite3.Row, step_id: str) -> Do
         capability=row["capability"],
         args=json.loads(row["args"]),
         sent_at=row["intended_at"],
-        why=why.splitlines()[0],
+        why=why.removeprefix(nobody_knows(row["capability"])) or left,
+        find_out=find_out or FIND_OUT,
         still_sent_by=sender,
     )

@@ -20,7 +20,8 @@ def refuse_more_effects(
     if limits.effects_per_minute is None or not unasked:
         return
     since = (at - timedelta(minutes=1)).isoformat()
-    had = connection.execute(f"{query} AND unasked = 1 AND intended_at > ?", (run_id, since)).fetchone()[0]
+    query = f"{query} AND unasked = 1 AND intended_at > ? AND intended_at <= ?"
+    had = connection.execute(query, (run_id, since, at.isoformat())).fetchone()[0]
     if had >= limits.effects_per_minute:
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
 

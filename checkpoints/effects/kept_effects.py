@@ -17,12 +17,14 @@ from pydantic import JsonValue
 from planwright.checkpoints.effects.alternatives import step_of
 from planwright.domain.chain import CREATE_CHAIN
 
-_DONE = """SELECT key, step_uid, result FROM effects
+_DONE = """SELECT key, step_uid, result, capability, args FROM effects
     WHERE thread_id = ? AND capability = ? AND args_hash = ? AND run_id = ? AND status = 'done'
     ORDER BY rowid"""
 _PARTS = """SELECT p.rowid, p.kind, json_extract(p.plan, '$.plan_id'), json_extract(c.value, '$.uid'),
     json_extract(c.value, '$.step.id'), json_extract(c.value, '$.kept')
     FROM plans p, json_each(p.checked) c WHERE p.run_id = ? ORDER BY p.rowid"""
+_ALL_DONE = """SELECT step_uid, capability, args, result FROM effects WHERE run_id = ? AND status = 'done'
+    ORDER BY rowid"""
 _CHAIN = "chain_"
 
 
@@ -53,6 +55,18 @@ class Call:
 
 
 @dataclass(frozen=True)
+class DoneEffect:
+    """An effect that a run has had, by what was called with which arguments, and what that returned."""
+
+    capability: str
+    """Name of the capability that was called."""
+    args: dict[str, JsonValue]
+    """Arguments of the call."""
+    result: JsonValue
+    """What it returned; None where it returned nothing."""
+
+
+@dataclass(frozen=True)
 class Past:
     """What a run has done of a call under an earlier plan.
 
@@ -68,6 +82,8 @@ class Past:
     """What it returned; None where it returned nothing."""
     again: bool = False
     """Whether the like was done, and every record of it counts for another call."""
+    done: tuple[DoneEffect, ...] = ()
+    """What was done of it, where it would be one more; else empty."""
 
 
 NEW = Past()
@@ -134,7 +150,9 @@ def past_of(connection: sqlite3.Connection, call: Call) -> Past:
     taken |= {key for uid, key in lineage.promised.items() if uid in lineage.current and uid != call.uid}
     taken |= {row[0] for row in before if not lineage.earlier(row[1], call.uid)}
     row = next((row for row in before if row[0] not in taken), None)
-    return Past(again=True) if row is None else Past(row[0], row[1], json.loads(row[2]))
+    if row is not None:
+        return Past(row[0], row[1], json.loads(row[2]))
+    return Past(again=True, done=tuple(map(_done, before)))
 
 
 def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
@@ -142,7 +160,8 @@ def claim(connection: sqlite3.Connection, call: Call, tenant: str) -> Past:
     past = past_of(connection, call)
     if past.key:
         connection.execute(
-            "INSERT OR IGNORE INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)",
+            "INSERT INTO kept_effects (run_id, tenant, uid, within, key) VALUES (?,?,?,?,?)"
+            " ON CONFLICT DO NOTHING",
             (call.run_id, tenant, call.uid, call.within, past.key),
         )
     return past
@@ -172,6 +191,30 @@ def left_of(
     return left
 
 
+def done_beside(connection: sqlite3.Connection, run_id: str, uids: Collection[str]) -> list[DoneEffect]:
+    """List what a run has done that belongs to none of the steps `uids`, in the order it began."""
+    rows = [row for row in connection.execute(_ALL_DONE, (run_id,)) if row[1] != CREATE_CHAIN]
+    if not rows:
+        return []
+    lineage = lineage_of(connection, run_id)
+    _claims(connection, run_id, lineage)
+    lineage.current = set(uids)
+    return [_done(row) for row in rows if not lineage.planned(row[0])]
+
+
+def done_before_call(connection: sqlite3.Connection, call: Call) -> list[DoneEffect]:
+    """List what a run has done by the capability of a call, under an earlier plan or in an earlier try."""
+    rows = [row for row in connection.execute(_ALL_DONE, (call.run_id,)) if row[1] == call.capability]
+    if not rows:
+        return []
+    lineage = lineage_of(connection, call.run_id)
+    _claims(connection, call.run_id, lineage)
+    lineage.parents.setdefault(call.uid, call.within)
+    if not lineage.planned(call.uid):
+        return []
+    return [_done(row) for row in rows if lineage.earlier(row[0], call.uid) or lineage.settled(row[0])]
+
+
 def lineage_of(connection: sqlite3.Connection, run_id: str) -> Lineage:
     """Read the plans of a run: the newest one has the steps that count now."""
     lineage, newest = Lineage(), -1
@@ -192,6 +235,10 @@ def lineage_of(connection: sqlite3.Connection, run_id: str) -> Lineage:
 def within_of(step_id: str) -> str:
     """Name the agent that makes a call, by the id of the call: `<agent>.<turn>.<position>`."""
     return step_id.split(".")[0]
+
+
+def _done(row: sqlite3.Row) -> DoneEffect:
+    return DoneEffect(row["capability"], json.loads(row["args"]), json.loads(row["result"] or "null"))
 
 
 def _parent(kind: str, plan_id: str, step_id: str) -> str:

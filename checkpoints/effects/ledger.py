@@ -24,7 +24,8 @@ from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
 from planwright.checkpoints.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
 from planwright.checkpoints.effects.undone import UNANSWERED
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.marks.setback import UNKNOWN_ARGS, tell_arguments
+from planwright.checkpoints.ownership.fencing import held, ride
 from planwright.checkpoints.ownership.owners import living_sender
 from planwright.checkpoints.runs import FAMILY
 from planwright.domain.errors import CapabilityForbidden, LedgerConflict
@@ -126,9 +127,8 @@ class Ledger:
         Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
-        return await self._database.run(
-            "intent", held(call.lease, lambda c: _intend(c, call, at, limits)), synced=True
-        )
+        job = held(call.lease, lambda c: _intend(c, call, at, limits))
+        return await self._database.run("intent", job, synced=True, begins=True)
 
     async def keep(self, call: EffectCall) -> Past:
         """Look whether an effect was done under an earlier plan of its run, and let that record count for it.
@@ -209,12 +209,12 @@ class Ledger:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR IGNORE INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
-                " VALUES (?,?,?,?,?,?,?)",
+                "INSERT INTO steps (run_id, tenant, uid, step_id, status, result, ended_at)"
+                " VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
                 (*row, content, at.isoformat()),
             )
 
-        self._database.submit("step", held(lease, job), rides=True)
+        ride(self._database, "step", lease, job)
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
@@ -279,6 +279,8 @@ def _intend(
             f"{call.capability} was recorded under {call.key[:12]} with other arguments",
             f"look at both: planwright show {call.lease.run_id}",
         )
+    if row["args"] == UNKNOWN_ARGS:
+        tell_arguments(connection, call.key, canonical_json(call.args), at)
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.effects.kept_effects import Call, DoneEffect, done_before_call, done_beside
 from planwright.domain.envelope import DecidedBy, EffectRecord
 from planwright.domain.risk import Effect, Risk
 
@@ -19,9 +20,9 @@ _PLANS = """SELECT p.kind, p.checked, coalesce(json_extract(p.plan, '$.plan_id')
 _GATES = "SELECT step_uid, status, channel FROM gates WHERE run_id = ? AND kind = 'step'"
 # An effect whose record counts for a call of a later plan is that call's work, too; nobody is asked again.
 _EFFECTS = """SELECT key, step_uid, capability, status, kept FROM (
-    SELECT key, step_uid, capability, status, 0 AS kept, rowid AS n FROM effects WHERE run_id = ?1 UNION ALL
+    SELECT key, step_uid, capability, status, 0 AS kept, rowid AS n FROM effects WHERE run_id = :run UNION ALL
     SELECT e.key, k.uid, e.capability, e.status, 1, e.rowid FROM kept_effects k JOIN effects e USING (key)
-    WHERE k.run_id = ?1 AND k.uid <> e.step_uid) every_one ORDER BY n"""
+    WHERE k.run_id = :run AND k.uid <> e.step_uid) every_one ORDER BY n"""
 _BY_RULE = ("rule", "policy")
 _PART_OF = {"chain": "chain_", "alternative": "instead_"}  # what stands before the uid in the id of the plan
 
@@ -93,6 +94,14 @@ class WorkRecords:
         """Read all calls and effects of a run in one transaction."""
         return await self._database.read(lambda c: work_of(c, run_id))
 
+    async def done_beside(self, run_id: str, uids: Collection[str]) -> list[DoneEffect]:
+        """List what a run has done that belongs to none of the steps `uids`."""
+        return await self._database.read(lambda c: done_beside(c, run_id, uids))
+
+    async def done_before(self, call: Call) -> list[DoneEffect]:
+        """List what a run has done by the capability of a call, under an earlier plan or try."""
+        return await self._database.read(lambda c: done_before_call(c, call))
+
 
 def work_of(connection: sqlite3.Connection, run_id: str) -> RunWork:
     """Read all calls and effects of a run, in the transaction that is open."""
@@ -103,7 +112,7 @@ def work_of(connection: sqlite3.Connection, run_id: str) -> RunWork:
             agreed = bool(approved) or (before is not None and before.approved)
             calls[entry["uid"]] = _call(entry, kind, plan_id, approved=agreed)
     gates = {row[0]: (row[1], row[2]) for row in connection.execute(_GATES, (run_id,)).fetchall()}
-    rows = connection.execute(_EFFECTS, (run_id,)).fetchall()
+    rows = connection.execute(_EFFECTS, {"run": run_id}).fetchall()
     rejected = frozenset(uid for uid, (status, _) in gates.items() if status in ("rejected", "expired"))
     return RunWork(calls, tuple(_effect(row, calls, gates) for row in rows), rejected)
 

@@ -12,6 +12,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
+from planwright.checkpoints.upkeep.log_check import set_aside
 from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
@@ -23,16 +24,20 @@ MOST_FREED = 16_384
 """Most pages that are given back at once: 64 MB, so that closing a store stays quick."""
 
 
+REPLACED = "another file was put in its place while it was open"
+
+
 class SqliteEngine:
     """Opens connections to one file."""
 
     def __init__(
         self, path: Path, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
     ) -> None:
-        self._path = path
+        self._path = path.absolute()
         self._migrations = migrations
         self._busy_timeout_s = busy_timeout_s
         self._redactor = redactor
+        self._file = (0, 0)  # device and inode of the file that is open for writing
 
     @property
     def label(self) -> str:
@@ -46,6 +51,11 @@ class SqliteEngine:
     def open(self) -> sqlite3.Connection:
         """Open the file for writing, which is made and brought up to date where it has to be."""
         try:
+            left = self._path.with_name(
+                f"{self._path.name}-wal"
+            ).is_file()  # by a process that died, or lives
+            if left and (copy := set_aside(self._path)):
+                _LOG.warning("the log of %s is damaged: commits in it are lost; see %s", self._path, copy)
             private_database(self._path)
             connection = sqlite3.connect(
                 self._path,
@@ -54,6 +64,7 @@ class SqliteEngine:
                 check_same_thread=False,
                 factory=RedactedConnection if self._redactor else sqlite3.Connection,
             )
+            self._file = _identity(self._path)
         except (OSError, sqlite3.Error) as error:
             raise store_error(self._path, error) from error
         try:
@@ -83,7 +94,12 @@ class SqliteEngine:
         return connection
 
     def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
-        """Take the lock of the file; the disk has to have what is `synced` before the commit returns."""
+        """Take the lock of the file; the disk has to have what is `synced` before the commit returns.
+
+        Raises sqlite3.OperationalError where another file has taken its place: what is written here is lost.
+        """
+        if _identity(self._path) != self._file:
+            raise sqlite3.OperationalError(f"{REPLACED}: end this process, and begin it again")
         connection.execute(f"PRAGMA synchronous={'FULL' if synced else 'NORMAL'}")
         connection.execute("BEGIN IMMEDIATE")
 
@@ -132,3 +148,12 @@ class SqliteEngine:
         connection.execute("COMMIT")
         if 0 < done < len(self._migrations):
             _LOG.info("%s migrated from version %d to %d", self._path.name, done, len(self._migrations))
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """Tell a file apart from another one at the same path; (0, 0) where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0
+    return status.st_dev, status.st_ino

@@ -26,9 +26,7 @@ LEASE_S = 30
 Events = dict[str, tuple[EventType, dict[str, JsonValue]]]
 
 
-async def cancel(
-    records: Records, which: str, by: str, at: datetime, ends_as: RunStatus = "cancelled"
-) -> Run:
+async def cancel(records: Records, which: str, by: str, ends_as: RunStatus = "cancelled") -> Run:
     """Cancel the run that a plan, run or thread id names, and return it as it is then.
 
     It has ended, unless a process is still busy with it, or died in the middle of an effect: what became of
@@ -37,6 +35,7 @@ async def cancel(
     run = await records.runs.named(which)
     if run is None:
         raise RunError(f"there is no plan, run or thread {which}", "list the runs: planwright ls")
+    at = (await records.time.look()).now
     await records.runs.cancel(run.run_id, by, at, ends_as)
     now, free = await records.leases.wait_until_free(partial(records.runs.named, run.run_id))
     if not free:

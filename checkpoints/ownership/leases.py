@@ -1,7 +1,8 @@
 """Leases: a run is worked on by one process at a time.
 
 The row of a run names its owner, the fencing token, and until when the owner has promised to report: in
-seconds of the monotonic clock, which all processes of one kernel share and nobody can set.
+seconds of the monotonic clock, which all processes of one kernel share and nobody can set, or, where they
+may be on several machines, in those that the store counts.
 """
 
 from __future__ import annotations
@@ -54,16 +55,17 @@ class Leases:
         Raises RunError while another process holds it, or another run of its thread is open; StoreFailed
         where the store fails, and then the run is held by nobody, whether the lease was committed or not.
         """
+        now_s = self._monotonic()  # not in the job: what the store counts is read from it on first use
         assigned: list[Lease] = []  # by every attempt: a commit that failed may have happened all the same
 
         def job(connection: sqlite3.Connection) -> Lease:
             begin_run(connection, run)
             row = _row(connection, run.run_id)
-            self._refuse_held(row)
+            self._refuse_held(row, now_s)
             if seen_token is not None and row["lease_token"] != seen_token:
                 cause = f"run {run.run_id} was worked on by another process in this moment"
                 raise RunHeld(cause, f"see how it stands, and try again: planwright show {run.thread_id}")
-            lease = _assign(connection, row, self._me(), self._monotonic() + seconds, self._last(run.run_id))
+            lease = _assign(connection, row, self._me(), now_s + seconds, self._last(run.run_id))
             assigned.append(lease)
             return lease
 
@@ -155,12 +157,12 @@ class Leases:
     def _let_go(self, run_id: str, token: int) -> bool:
         return any(lease.run_id == run_id and lease.token == token for lease in tuple(self._released))
 
-    def _refuse_held(self, row: sqlite3.Row) -> None:
+    def _refuse_held(self, row: sqlite3.Row, now_s: float) -> None:
         run_id, thread_id = row["run_id"], row["thread_id"]
         if not row["lease_until"] or not row["owner"] or self._let_go(run_id, row["lease_token"]):
             return
         owner, life = owner_of(row["owner"]), self._owners.life_of(row["owner"])
-        left = row["lease_until"] - self._monotonic()
+        left = row["lease_until"] - now_s
         over = f"take it from there: planwright resume {thread_id} --take-over"
         if life == "alive" and is_stopped(owner):
             cause = f"run {run_id} is held by {owner.label}, which is stopped"

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import ride
 from planwright.domain.lease import Lease
 from planwright.domain.plan import AGENT, CLOSING
 from planwright.domain.verified_step import VerifiedStep
@@ -32,11 +32,11 @@ class OwnParts:
 
         def job(connection: sqlite3.Connection) -> None:
             connection.executemany(
-                "INSERT OR IGNORE INTO own_parts (run_id, tenant, name) VALUES (?,?,?)", rows
+                "INSERT INTO own_parts (run_id, tenant, name) VALUES (?,?,?) ON CONFLICT DO NOTHING", rows
             )
 
         if rows:
-            self._database.submit("parts", held(lease, job), rides=True)
+            ride(self._database, "parts", lease, job)
 
     async def needed(self, run_id: str) -> frozenset[str]:
         """Name what a process has to have to go on with a run: what it began with, and what it is to call.

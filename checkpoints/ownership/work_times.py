@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.ownership.fencing import held
+from planwright.checkpoints.ownership.fencing import ride
 from planwright.domain.lease import Lease
 
 
@@ -29,7 +29,7 @@ class WorkTimes:
                 (lease.run_id, lease.tenant, lease.token, seconds),
             )
 
-        self._database.submit("work", held(lease, job))
+        ride(self._database, "work", lease, job)
 
     async def of(self, run_id: str) -> float:
         """Sum up the seconds of a run."""

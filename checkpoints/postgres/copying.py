@@ -12,7 +12,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.engines.engine import Engine
 from planwright.checkpoints.engines.sqlite import SqliteEngine
 from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.postgres.errors import ServerError
+from planwright.checkpoints.postgres.errors import ServerError, StatementRefused
 from planwright.checkpoints.postgres.layout import TABLES
 from planwright.domain.errors import SetupError
 
@@ -102,7 +102,7 @@ def copied_from_server(engine: Engine) -> Iterator[Path]:
             copy_tables(source, target)
             target.execute("COMMIT")
             _copy_blobs(source, Blobs(Path(name) / FOLDER))
-        except ServerError as error:  # a role that may not read some of it, say
+        except (ServerError, StatementRefused) as error:  # a role that may not read some of it, say
             raise engine.failure(error) from error
         yield Path(name)
 

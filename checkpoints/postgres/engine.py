@@ -17,6 +17,7 @@ from planwright.checkpoints.postgres.address import Address
 from planwright.checkpoints.postgres.connection import Connected, LifeOf, PostgresConnection, StoreCursor
 from planwright.checkpoints.postgres.functions import FUNCTIONS, WORDS
 from planwright.checkpoints.postgres.layout import as_postgres, statements
+from planwright.checkpoints.postgres.pooler import refuse_pooler
 from planwright.checkpoints.postgres.rows import row_factory
 from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
@@ -115,6 +116,10 @@ class PostgresEngine:
         """See what was committed before the first statement, and nothing after."""
         cast(PostgresConnection, connection).begin(READING)
 
+    def store_id(self, connection: sqlite3.Connection) -> str:
+        """Read the name of the store, which its standbys and dumps have, too. Raises sqlite3.Error."""
+        return str(connection.execute("SELECT id FROM store_id").fetchone()[0])
+
     def give_back(self, connection: sqlite3.Connection) -> None:
         """Do nothing: the server sees to it (PostgreSQL 18, 24.1.2, Recovering Disk Space)."""
 
@@ -125,7 +130,7 @@ class PostgresEngine:
     def connect(self, more: str = "") -> Connected:
         """Open a session, as soon as a server that is being started takes one.
 
-        Raises psycopg.Error, SetupError for a database that cannot hold every text.
+        Raises psycopg.Error, SetupError for a database that cannot hold every text, or behind a pooler.
         """
         for attempt in Retrying(
             retry=retry_if_exception(lambda error: any(text in str(error) for text in STARTING)),
@@ -136,6 +141,11 @@ class PostgresEngine:
             with attempt:
                 session = self._connect(more)
         self._refuse_encoding(session)
+        try:
+            refuse_pooler(session, lambda: self._connect(more), self.address)
+        except (psycopg.Error, SetupError):
+            session.close()
+            raise
         session.adapters.register_loader("numeric", _Numbers)
         session.adapters.register_loader("bool", _Truths)
         session.silence_s = self._busy_timeout_s + ANSWER_S

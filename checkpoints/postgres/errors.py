@@ -9,6 +9,10 @@ from psycopg import errors
 
 from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
 
+_OF_ONE_JOB = (psycopg.IntegrityError, psycopg.DataError, psycopg.ProgrammingError, errors.RaiseException)
+NO_POOLER = (
+    "name the server itself in storage.url; a pooler has to keep sessions (pool_mode = session) and `options`"
+)
 READ_ONLY = "25006"
 """Code of the error of a write in a session that may only read."""
 
@@ -21,16 +25,26 @@ class ServerError(sqlite3.OperationalError):
         self.state = error.sqlstate or ""
 
 
+class StatementRefused(sqlite3.IntegrityError):
+    """The server, which works, has something against one statement: a right, a rule, a trigger, a value."""
+
+
 def as_sqlite(error: psycopg.Error) -> sqlite3.Error:
-    """Give an error of psycopg the class that `sqlite3` would have raised."""
-    if isinstance(error, psycopg.IntegrityError | errors.RaiseException):
-        return sqlite3.IntegrityError(_text(error))
+    """Give an error of psycopg the class that `sqlite3` would have raised.
+
+    A statement that is refused fails its job alone, and the others of its transaction go on.
+    """
+    if isinstance(error, _OF_ONE_JOB) and error.sqlstate:
+        return StatementRefused(_text(error))
     return ServerError(error)
 
 
 def failure(store: str, error: Exception) -> StoreFailed:
     """Say what an error of the server means for a store, and what to do about it."""
     state, text = getattr(error, "state", ""), str(error)
+    if isinstance(error, StatementRefused):
+        next_step = "mend what refuses it: a right, a rule or a trigger of its database"
+        return StoreFailed(f"the store {store} refuses a statement: {text}", next_step)
     if state == "55P03":
         next_step = "end what holds its lock (pg_stat_activity), then try again"
         return StoreFailed(f"{store} is locked by another program", next_step)
@@ -53,6 +67,8 @@ def failure(store: str, error: Exception) -> StoreFailed:
 def not_opened(store: str, error: psycopg.Error) -> PlanwrightError:
     """Say why a connection could not be opened. libpq gives no code for it, only words."""
     text = _text(error)
+    if "startup parameter" in text:
+        return SetupError(f"{store} is behind a pooler: {text}", NO_POOLER)
     if "password" in text or "authentication" in text:
         cause = f"the server of {store} refuses the login: {text}"
         return SetupError(cause, "mend user or password in storage.url, or ~/.pgpass")

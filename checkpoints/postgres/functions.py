@@ -55,5 +55,8 @@ LANGUAGE sql STABLE AS
 $$SELECT m.rowid, -ts_rank(m.words, q) FROM memories m, to_tsquery('simple', replace(replace(replace(
   replace(match, '"*', ''':*'), '"', ''''), ' OR ', ' | '), ' AND ', ' & ')) q WHERE m.words @@ q$$""",
     """CREATE TABLE IF NOT EXISTS blobs (hash text COLLATE "C" PRIMARY KEY, content bytea NOT NULL)""",
+    "CREATE TABLE IF NOT EXISTS store_id (id text PRIMARY KEY)",
+    "INSERT INTO store_id SELECT gen_random_uuid()::text WHERE NOT EXISTS (SELECT FROM store_id)",
 )
-"""Run after the migrations: the index of words, and the large contents, which lie beside a file of SQLite."""
+"""Run after the migrations: the index of words, the large contents, which lie beside a file of SQLite, and
+the name that a store keeps wherever its rows are put back."""

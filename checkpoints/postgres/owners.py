@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import select
 import threading
-import time
 from contextlib import ExitStack
 
 import psycopg
@@ -21,16 +20,15 @@ from planwright.checkpoints.postgres.connection import Connected
 from planwright.checkpoints.postgres.engine import PostgresEngine
 from planwright.domain.errors import StoreFailed
 
-WATCH_S, RETRY_S, RESYNC_S = 1.0, 0.25, 10.0
+WATCH_S, RETRY_S = 1.0, 0.25
 _TRY = "SELECT pg_try_advisory_lock($1)"
 _HELD = """SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (classid::bigint << 32) | objid::bigint = $1)"""
-_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 
 
 class PostgresOwners:
-    """The locks of a store's owners, and the clock that all of them share: that of the server."""
+    """The locks of a store's owners."""
 
     def __init__(self, engine: PostgresEngine) -> None:
         self._engine = engine
@@ -39,8 +37,6 @@ class PostgresOwners:
         self._holds = False  # whether the session has the lock of this process
         self._using = threading.RLock()
         self._closed = threading.Event()
-        self._offset = 0.0  # of the clock of the server to that of this machine which nobody can set
-        self._read_at = -float("inf")
 
     def me(self) -> Owner:
         """Name this process as an owner; the first call takes its lock. Raises StoreFailed."""
@@ -77,16 +73,6 @@ class PostgresOwners:
 
     def forget(self, text: str) -> None:
         """Do nothing: the server has dropped the lock of an owner that has died."""
-
-    def seconds(self) -> float:
-        """Read the clock of the server, in seconds since 1970; what it said lately is counted on."""
-        with self._using:
-            if time.monotonic() - self._read_at > RESYNC_S:
-                before = time.monotonic()
-                (server_s,) = self._ask(_NOW)
-                self._read_at = time.monotonic()
-                self._offset = server_s - (before + self._read_at) / 2
-            return time.monotonic() + self._offset
 
     def close(self) -> None:
         """End the session, and with it the lock of this process."""

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planwright.checkpoints.marks.mark import Mark
+from planwright.checkpoints.ownership.owners import folder_of
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.security.redaction.redactor import Redactor
+
+_WAITS = """SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names'),
+    count(*) FROM pg_stat_replication"""
 
 if TYPE_CHECKING:
     from planwright.checkpoints.blobs import Blobs
@@ -28,6 +33,24 @@ class Server:
     """Knows who holds runs in it, and what time it is there."""
     blobs: Callable[[Database], Blobs]
     """Makes the table of large contents."""
+
+    def mark(self, folder: Path) -> Mark:
+        """Name the mark that this machine has of the store, in the folder of a workspace."""
+        return Mark(folder_of(folder / "planwright.db"), self.engine.store_id)
+
+    def check_standbys(self) -> str:
+        """Say what a commit waits for. Raises SetupError where a standby may lack what was committed."""
+        with closing(self.engine.open_checked()) as session:
+            commits, names, count = session.execute(_WAITS).fetchone()
+        if commits == "off":
+            cause = "synchronous_commit is off: what was begun may be lost when the server is killed"
+            raise SetupError(cause, "ALTER ROLE … SET synchronous_commit = on")
+        waits = names if commits != "local" else ""
+        if count and not waits:
+            cause = f"{count} standby{'s' * (count != 1)}, and commits wait for none"
+            step = "let them wait: synchronous_standby_names, and synchronous_commit = on"
+            raise SetupError(f"{cause}: one that is promoted may lack effects that were begun", step)
+        return f"commits wait for {waits}" if waits else "there is none"
 
     @contextmanager
     def as_files(self) -> Iterator[Path]:

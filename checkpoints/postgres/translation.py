@@ -16,7 +16,7 @@ from planwright.checkpoints.postgres.layout import TABLES
 
 Parameters: TypeAlias = "Sequence[object] | Mapping[str, object]"
 """Values of a statement, by place or by name."""
-_TOKEN = re.compile(r"'(?:[^']|'')*'|\?(\d*)|(?<![:\w]):([A-Za-z_]\w*)")
+_TOKEN = re.compile(r"'(?:[^']|'')*'|(\?)|(?<![:\w]):([A-Za-z_]\w*)")
 _STAR = re.compile(r"^\s*SELECT\s+(?:DISTINCT\s+)?(?:\w+\.)?\*", re.IGNORECASE)
 _UPSERT = re.compile(r"^\s*INSERT OR (IGNORE|REPLACE) INTO (\w+)(?:\s*\(([^)]*)\))?", re.IGNORECASE)
 _TABLE_INFO = re.compile(r"^\s*PRAGMA table_info\((\w+)\)\s*$", re.IGNORECASE)
@@ -65,7 +65,7 @@ def translated(sql: str) -> Statement:
             return f"${names.setdefault(token[2], len(names) + 1)}"
         if token[1] is None:
             return token[0]
-        count = int(token[1]) if token[1] else count + 1
+        count += 1
         return f"${count}"
 
     text = _TOKEN.sub(parameter, sql)

@@ -9,30 +9,31 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import Literal
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.consent.gates import TERM_OF_SESSION, is_late
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.ownership.store_time import TERM_OF_SESSION, StoreTime, is_late, may_be_late
 from planwright.checkpoints.runs import Run, begin_run, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
 from planwright.checkpoints.sessions.schedule_runs import ScheduledTime, take_time
-from planwright.domain.clock import Timer
 from planwright.domain.errors import QueueFull
 
 END_OF_TIME = "the end of its time (sessions.ttl_s)"
 """Who asked for the end of a run whose session is past its time."""
 STORAGE = "storage"
 """What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
+Standing = Literal["in time", "maybe late", "late"]
+"""How a session stands to its time; it is maybe late while nobody knows how long the machine was off."""
 MOST_FREE = 100
 """Most runs that nobody holds in one list of what may go on: thousands may be ready at once."""
-_OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by, r.lease_until FROM sessions s
-    JOIN runs r USING (run_id) WHERE r.ended_at IS NULL ORDER BY s.rowid"""
+_OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by, r.lease_until, s.opened_s, s.closes_s,
+    s.expires_at FROM sessions s JOIN runs r USING (run_id) WHERE r.ended_at IS NULL ORDER BY s.rowid"""
 _QUEUED = "SELECT * FROM runs WHERE run_id = ?"
-_GATES = """SELECT g.run_id, g.requested_at, g.expires_at, g.opened_s, g.boot FROM gates g
-    JOIN sessions s USING (run_id) JOIN runs r USING (run_id)
-    WHERE g.status = 'open' AND r.ended_at IS NULL"""
+_GATES = """SELECT g.run_id, g.closes_s, g.expires_at FROM gates g JOIN sessions s USING (run_id)
+    JOIN runs r USING (run_id) WHERE g.status = 'open' AND r.ended_at IS NULL"""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Term:
 class Queue:
     """The table of sessions, as those see it who queue runs and those who take them up."""
 
-    def __init__(self, database: Database, timer: Timer) -> None:
+    def __init__(self, database: Database, time: StoreTime) -> None:
         self._database = database
-        self._timer = timer
+        self._time = time
 
     async def add(
         self, run: Run, term: Term, own: Iterable[str], versions: Mapping[str, JsonValue], capacity: int
@@ -63,42 +64,46 @@ class Queue:
         at, schedule = datetime.fromisoformat(run.started_at), term.schedule.name if term.schedule else None
         event = {"request": run.request, "versions": dict(versions), "schedule": schedule}
         parts = [(run.run_id, run.tenant, name) for name in own]
+        mark = await self._time.look()
+        closes_s = mark.counted_s + term.ttl_s
 
         def job(connection: sqlite3.Connection) -> None:
             refuse_full(connection, capacity)
             if term.schedule is not None:
-                take_time(connection, term.schedule, run.tenant, run.run_id)
+                take_time(connection, term.schedule, run.tenant, run.run_id, mark)
             begin_run(connection, run)
             connection.execute(
-                "INSERT INTO sessions (run_id, thread_id, tenant, requested_at, expires_at, opened_s, boot,"
-                " schedule) VALUES (?,?,?,?,?,?,?,?)",
-                (run.run_id, run.thread_id, run.tenant, run.started_at)
-                + ((at + timedelta(seconds=term.ttl_s)).isoformat(), self._timer.seconds(), self._timer.boot)
-                + (schedule,),
+                "INSERT INTO sessions (run_id, thread_id, tenant, requested_at, expires_at, opened_s,"
+                " closes_s, schedule) VALUES (?,?,?,?,?,?,?,?)",
+                (run.run_id, run.thread_id, run.tenant, run.started_at, mark.moment(closes_s).isoformat())
+                + (mark.counted_s, closes_s, schedule),
             )
             connection.executemany(
-                "INSERT OR IGNORE INTO own_parts (run_id, tenant, name) VALUES (?,?,?)", parts
+                "INSERT INTO own_parts (run_id, tenant, name) VALUES (?,?,?) ON CONFLICT DO NOTHING", parts
             )
             write_event(connection, run.run_id, "task_queued", event, at)
 
         await self._database.run("queue", job, synced=True)
 
-    async def runnable(self, at: datetime) -> list[Run]:
+    async def runnable(self) -> list[Run]:
         """List runs that somebody may go on with, the oldest first: all that a process holds, 100 others.
 
         One that waits comes once all its gates are decided or the time of one is up, one that is paused
-        where its store failed, and any whose end was asked for.
+        where its store failed, and any whose end was asked for. One that nobody holds, and that has expired
+        if the machine was off for as long as its clock says, is left until that is known.
         """
+        mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> list[Run]:
             gates = connection.execute(_GATES).fetchall()
             asking = {row["run_id"] for row in gates}
-            late = {row["run_id"] for row in gates if is_late(row, at, self._timer)}
+            late = {row["run_id"] for row in gates if is_late(row, mark)}
             undecided = asking - late
             ready = (
                 row
                 for row in connection.execute(_OPEN).fetchall()
                 if _may_go_on(row, undecided=row["run_id"] in undecided)
+                and (row["lease_until"] or row["cancelled_by"] or not may_be_late(row, mark))
             )
             ids = [row["run_id"] for row in _first_free(ready)]
             rows = [connection.execute(_QUEUED, (run_id,)).fetchone() for run_id in ids]
@@ -106,23 +111,27 @@ class Queue:
 
         return await self._database.read(job)
 
-    async def expired(self, at: datetime) -> list[Run]:
+    async def expired(self) -> list[Run]:
         """List the open runs of sessions whose time is up, and whose end nobody has asked for."""
-        query = """SELECT r.*, s.requested_at, s.expires_at, s.opened_s, s.boot FROM sessions s
+        query = """SELECT r.*, s.closes_s, s.expires_at FROM sessions s
             JOIN runs r USING (run_id) WHERE r.ended_at IS NULL AND r.cancelled_by IS NULL"""
+        mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> list[Run]:
             rows = connection.execute(query).fetchall()
-            return [run_of(row) for row in rows if is_late(row, at, self._timer)]
+            return [run_of(row) for row in rows if is_late(row, mark)]
 
         return await self._database.read(job)
 
-    async def is_late(self, run_id: str, at: datetime) -> bool:
-        """Say whether a run is that of a session, and the time of that is up."""
+    async def standing(self, run_id: str) -> Standing:
+        """Say how a run stands to the time of its session; one of no session is in time for good."""
+        mark = await self._time.look()
 
-        def job(connection: sqlite3.Connection) -> bool:
+        def job(connection: sqlite3.Connection) -> Standing:
             row = connection.execute(TERM_OF_SESSION, (run_id,)).fetchone()
-            return row is not None and is_late(row, at, self._timer)
+            if row is None or not may_be_late(row, mark):
+                return "in time"
+            return "late" if is_late(row, mark) else "maybe late"
 
         return await self._database.read(job, behind=())
 

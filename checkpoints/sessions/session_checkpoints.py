@@ -69,8 +69,8 @@ def write_checkpoint(
 ) -> None:
     """Write a checkpoint down, in the transaction of its verdict; the same one twice is one."""
     connection.execute(
-        "INSERT OR IGNORE INTO session_checkpoints (run_id, tenant, hash, verdict_key, content, at)"
-        " VALUES (?,?,?,?,?,?)",
+        "INSERT INTO session_checkpoints (run_id, tenant, hash, verdict_key, content, at)"
+        " VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (lease.run_id, lease.tenant, checkpoint.hash, key)
         + (canonical_json(checkpoint.model_dump(mode="json")), at.isoformat()),
     )

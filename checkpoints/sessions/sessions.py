@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Literal, get_args
 
-from planwright.checkpoints.audit.chain import append_row
-from planwright.checkpoints.audit.sealed_rows import GATES
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.leases import Leases
+from planwright.checkpoints.ownership.store_time import (
+    TERM_OF_SESSION,
+    StoreTime,
+    close_gate_at,
+    close_session_at,
+    closes_of,
+)
+from planwright.checkpoints.ownership.time_marks import TimeMark
 from planwright.checkpoints.runs import Run, move, run_of
 from planwright.checkpoints.sessions.outside_events import write_event
 from planwright.checkpoints.sessions.session import COLUMNS, Session, open_run, session_of
@@ -24,8 +29,6 @@ Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s
 UNITS: tuple[Unit, ...] = get_args(Unit)
 COUNTED: frozenset[Unit] = frozenset(("tokens", "tool_calls", "effects"))
 """Those that are counted in whole numbers."""
-ONE_SECOND = timedelta(seconds=1)
-"""How much the end of a gate and that of its session may differ by: one is counted, one read off a clock."""
 MOST = 10**12
 """Most of anything that can be given at once."""
 
@@ -33,9 +36,10 @@ MOST = 10**12
 class Sessions:
     """The table of sessions, as operators see it."""
 
-    def __init__(self, database: Database, leases: Leases) -> None:
+    def __init__(self, database: Database, leases: Leases, time: StoreTime) -> None:
         self._database = database
         self._leases = leases
+        self._time = time
 
     async def of(self, run_id: str) -> Session | None:
         """Read the session of a run; None for a run that no worker takes up."""
@@ -47,12 +51,13 @@ class Sessions:
 
         return await self._database.read(job)
 
-    async def pause(self, which: str, by: str, at: datetime) -> Run:
+    async def pause(self, which: str, by: str) -> Run:
         """Ask a run to pause, and return it; where nobody works on it, it is paused at once.
 
         Who works on it pauses it before its next superstep. Raises RunError for a run that is paused, waits
         for a person, or has ended.
         """
+        at = (await self._time.look()).now
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
@@ -67,8 +72,9 @@ class Sessions:
 
         return run_of(await self._database.run("pause", job, synced=True))
 
-    async def pause_for(self, run: Run, reason: str, at: datetime) -> None:
+    async def pause_for(self, run: Run, reason: str) -> None:
         """Pause a run that nobody works on, for a reason in words; any other stays as it is."""
+        at = (await self._time.look()).now
 
         def job(connection: sqlite3.Connection) -> None:
             row = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
@@ -78,8 +84,9 @@ class Sessions:
 
         await self._database.run("pause", job, synced=True)
 
-    async def resume(self, which: str, by: str, at: datetime) -> Run:
+    async def resume(self, which: str, by: str) -> Run:
         """Queue a paused session again. Raises RunError for a run that is not paused, or is no session."""
+        at = (await self._time.look()).now
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
@@ -97,20 +104,21 @@ class Sessions:
 
         return run_of(await self._database.run("pause", job, synced=True))
 
-    async def extend(self, which: str, amounts: Mapping[Unit, float], by: str, at: datetime) -> Run:
+    async def extend(self, which: str, amounts: Mapping[Unit, float], by: str) -> Run:
         """Give a run more of what it is limited in; `ttl_s` moves the time at which a session expires.
 
         Whoever works on it sees it within a second. Raises SetupError for what is no amount of a unit, and
         RunError for a run that has ended, and for more time of a run that is no session.
         """
         _check_amounts(amounts)
+        mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
             query = "SELECT coalesce(max(n), 0) FROM extensions WHERE run_id = ?"
             newest = connection.execute(query, (row["run_id"],)).fetchone()[0]
             rows = [
-                (row["run_id"], row["tenant"], newest + number, unit, amount, by, at.isoformat())
+                (row["run_id"], row["tenant"], newest + number, unit, amount, by, mark.now.isoformat())
                 for number, (unit, amount) in enumerate(amounts.items(), 1)
             ]
             connection.executemany("INSERT INTO extensions VALUES (?,?,?,?,?,?,?)", rows)
@@ -120,14 +128,14 @@ class Sessions:
                 "UPDATE runs SET extended = ? WHERE run_id = ?", (json_text(extended), row["run_id"])
             )
             if seconds := amounts.get("ttl_s"):
-                _put_off(connection, row, seconds, at)
+                _put_off(connection, row, seconds, mark)
             if not self._leases.is_leased(run_of(row)):
                 write_event(
                     connection,
                     row["run_id"],
                     "session_extended",
                     {**{str(unit): amount for unit, amount in amounts.items()}, "by": by},
-                    at,
+                    mark.now,
                 )
             return open_run(connection, which)
 
@@ -165,21 +173,21 @@ def pause_reason(by: str) -> str:
     return f"paused by {by}"
 
 
-def _put_off(connection: sqlite3.Connection, row: sqlite3.Row, seconds: float, at: datetime) -> None:
-    query = "SELECT expires_at FROM sessions WHERE run_id = ?"
-    session = connection.execute(query, (row["run_id"],)).fetchone()
+def _put_off(connection: sqlite3.Connection, row: sqlite3.Row, seconds: float, mark: TimeMark) -> None:
+    """Let a session expire later, and with it the gates that were to close when it does."""
+    session = connection.execute(TERM_OF_SESSION, (row["run_id"],)).fetchone()
     if session is None:
         cause = f"run {row['run_id']} was not begun in the background, and does not expire"
         raise RunError(cause, "leave the time out")
-    before = datetime.fromisoformat(session["expires_at"])
-    if (before - at).total_seconds() + seconds > LONGEST_S:
-        cause = f"a session ends within ten years, and this one ends on {before:%Y-%m-%d} already"
+    before_s = closes_of(session)
+    closes_s = before_s + seconds
+    if closes_s - mark.counted_s > LONGEST_S:
+        cause = (
+            f"a session ends within ten years, and this one ends on {mark.moment(before_s):%Y-%m-%d} already"
+        )
         raise SetupError(cause, "give it less")
-    expires = (before + timedelta(seconds=seconds)).isoformat()
-    connection.execute("UPDATE sessions SET expires_at = ? WHERE run_id = ?", (expires, row["run_id"]))
-    query = "SELECT gate_id, expires_at, approvals FROM gates WHERE run_id = ? AND status = 'open'"
-    for gate_id, closes, approvals in connection.execute(query, (row["run_id"],)).fetchall():
-        if abs(datetime.fromisoformat(closes) - before) < ONE_SECOND:  # it was to close with its session
-            connection.execute("UPDATE gates SET expires_at = ? WHERE gate_id = ?", (expires, gate_id))
-            if approvals:  # it is in the chain already, as it was
-                append_row(connection, "gate", GATES, gate_id, at)
+    close_session_at(connection, row["run_id"], closes_s, mark)
+    query = "SELECT gate_id, closes_s, expires_at FROM gates WHERE run_id = ? AND status = 'open'"
+    for gate in connection.execute(query, (row["run_id"],)).fetchall():
+        if closes_of(gate) == before_s:
+            close_gate_at(connection, gate["gate_id"], closes_s, mark)

@@ -84,10 +84,12 @@ def keep_newest(connection: sqlite3.Connection, thread_id: str, most: int, ended
 def keep_newest_of_lane(connection: sqlite3.Connection, parent: Place) -> None:
     """Remove what lies before the parent of the newest checkpoint of a lane; its contents stay for now."""
     query = (
-        f"SELECT {_PLACE} FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND rowid <"
-        " (SELECT rowid FROM checkpoints WHERE thread_id = ?1 AND checkpoint_ns = ?2 AND checkpoint_id = ?3)"
+        f"SELECT {_PLACE} FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :lane AND rowid <"
+        " (SELECT rowid FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = :lane"
+        " AND checkpoint_id = :parent)"
     )
-    _delete_rows(connection, connection.execute(query, parent).fetchall())
+    names = dict(zip(("thread", "lane", "parent"), parent, strict=True))
+    _delete_rows(connection, connection.execute(query, names).fetchall())
 
 
 def _delete(connection: sqlite3.Connection, places: list[Place]) -> None:

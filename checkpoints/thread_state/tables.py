@@ -154,7 +154,7 @@ class Tables:
 
     def _store(self, thread_id: str, contents: Iterable[Content]) -> None:
         self._connection.executemany(
-            "INSERT OR IGNORE INTO contents (thread_id, hash, type, value) VALUES (?,?,?,?)",
+            "INSERT INTO contents (thread_id, hash, type, value) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
             [(thread_id, *content) for content in contents],
         )
 

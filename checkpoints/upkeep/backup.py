@@ -17,7 +17,15 @@ from pydantic import BaseModel, ConfigDict
 
 from planwright.checkpoints.private_files import FILE_MODE, close_to_others, private_folder
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.upkeep.store_files import BLOBS, CHECKPOINTS, FILES, RECORDS, no_store, read_only
+from planwright.checkpoints.upkeep.store_files import (
+    BLOBS,
+    CHECKPOINTS,
+    FILES,
+    RECORDS,
+    no_store,
+    read_only,
+    read_write,
+)
 from planwright.domain.errors import SetupError
 
 MANIFEST = "backup.json"
@@ -108,9 +116,7 @@ def _one_moment(folder: Path, busy_timeout_s: float) -> Iterator[dict[str, sqlit
         with ExitStack() as locked:
             for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
                 try:
-                    uri = f"{(folder / name).absolute().as_uri()}?mode=rw"
-                    lock = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
-                    locked.enter_context(closing(lock))
+                    lock = locked.enter_context(closing(read_write(folder / name, busy_timeout_s)))
                     refuse_newer(folder / name, lock, FILES[name])
                     lock.execute("BEGIN IMMEDIATE")
                     sources[name] = opened.enter_context(closing(read_only(folder / name)))

@@ -13,7 +13,7 @@ from pathlib import Path
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.pruning import keep_newest
-from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store
+from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store, read_write
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.domain.errors import SetupError
 from planwright.settings.workspace import StorageSettings
@@ -60,10 +60,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
         raise no_store(folder)
     refuse_while_used(folder, even_open=False)
     try:
-        uri = f"{path.absolute().as_uri()}?mode=rw"
-        with closing(
-            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=retention.storage.busy_timeout_s)
-        ) as connection:
+        with closing(read_write(path, retention.storage.busy_timeout_s)) as connection:
             connection.row_factory = sqlite3.Row
             refuse_newer(path, connection, FILES[RECORDS])
             if store_version(connection) < FILES[RECORDS]:
@@ -75,7 +72,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
             gone = _prune(connection, _rows(connection, _THREADS), retention)
             connection.execute("COMMIT")
             return gone
-    except BROKEN as error:
+    except (*BROKEN, OSError) as error:
         raise store_error(path, error) from error
 
 

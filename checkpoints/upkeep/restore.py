@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tarfile
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from planwright.checkpoints.marks.mark import Mark
+from planwright.checkpoints.ownership.owners import folder_of
 from planwright.checkpoints.private_files import close_to_others, private_folder
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.upkeep.backup import INSIDE, MANIFEST, Manifest, hash_of
@@ -26,7 +29,7 @@ from planwright.checkpoints.upkeep.store_files import (
     read_only,
 )
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import SetupError, StoreFailed
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ def restore(backup: Path, folder: Path, at: datetime) -> Restored:
             shutil.copytree(source, draft, ignore=shutil.ignore_patterns(MANIFEST, ".*"))
             close_to_others(draft)
             os.sync()
+            _bring_mark(folder)
             set_aside = _set_aside(folder, f"before-{at:%Y%m%dT%H%M%S}Z")
             for name in (BLOBS, CHECKPOINTS, RECORDS):
                 if (draft / name).exists():
@@ -106,6 +110,15 @@ def _checked(backup: Path, source: Path) -> Manifest:
 
 def _no_backup(backup: Path, why: str) -> SetupError:
     return SetupError(f"{backup} is no whole backup: {why}; nothing was changed", "name another backup")
+
+
+def _bring_mark(folder: Path) -> None:
+    """Let the mark have all that was begun in the present store, as far as that can be read: it stays."""
+    path = folder / RECORDS
+    mark = Mark(folder_of(path))
+    with suppress(StoreFailed, *BROKEN), closing(read_only(path)) as present:
+        present.row_factory = sqlite3.Row
+        mark.write(mark.compare(present))
 
 
 def _set_aside(folder: Path, name: str) -> Path | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from planwright.checkpoints.audit.verification import verify_chain
@@ -12,7 +12,7 @@ from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, store_version
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
-from planwright.checkpoints.upkeep.log_check import frames_lost
+from planwright.checkpoints.upkeep.log_check import SET_ASIDE, frames_lost, frames_unread
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
     CHECKPOINTS,
@@ -50,7 +50,7 @@ def check_store(folder: Path) -> list[StoreFinding]:
                     findings.append(StoreFinding(name, f"the file cannot be opened: {error}", RESTORE))
         for name, connection in files.items():
             findings += _guarded(name, _of_file(name, connection))
-        if not any(not finding.note for finding in findings):
+        if all(finding.note for finding in findings):
             findings += _of_rows(files, Blobs(folder / BLOBS))
     return [*lost, *findings]
 
@@ -60,6 +60,12 @@ def _of_log(path: Path) -> Iterator[StoreFinding]:
     if frames := frames_lost(path):
         fault = f"its log ends {frames} pages before its index says: the newest commits are lost"
         yield StoreFinding(path.name, fault, RESTORE)
+    elif frames := frames_unread(path):
+        fault = f"its log is damaged: {frames} pages of commits stand where SQLite reads no further"
+        yield StoreFinding(path.name, fault, RESTORE)
+    for copy in sorted(path.parent.glob(f"{path.name}{SET_ASIDE}*")):
+        note = f"a log that was damaged: what could be read of it is in {path.name}"
+        yield StoreFinding(copy.name, note, "", note=True)
 
 
 def _of_chain(records: sqlite3.Connection) -> Iterator[StoreFinding]:
@@ -79,7 +85,7 @@ def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFi
         return []  # its tables are not yet those that are known here
     findings = _guarded(RECORDS, unreadable_rows(records))
     findings += _guarded(RECORDS, unreadable_checkpoints(records))
-    if not findings:
+    if all(finding.note for finding in findings):
         findings += _guarded(RECORDS, disagreements(records, blobs))
         findings += _guarded(RECORDS, _of_chain(records))
     if CHECKPOINTS in files:
@@ -109,18 +115,26 @@ def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding
         )
         yield StoreFinding(name, fault, "nothing: it is brought up to date when it is next used", note=True)
     elif name == RECORDS:
-        if lacking := sorted(_columns(_made_new()) - _columns(connection)):
+        if lacking := sorted(_columns_now() - _columns(connection)):
             yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
         else:
+            yield from _of_triggers(connection)
             yield from _of_search(connection)
 
 
-def _made_new() -> sqlite3.Connection:
-    """Make an empty store of the present version, in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None)
-    for script in MIGRATIONS:
-        connection.executescript(script)
-    return connection
+@contextmanager
+def _made_new() -> Iterator[sqlite3.Connection]:
+    """Open an empty store of the present version."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        for script in MIGRATIONS:
+            connection.executescript(script)
+        yield connection
+
+
+def _columns_now() -> set[str]:
+    """List the columns of an empty store of the present version."""
+    with _made_new() as connection:
+        return _columns(connection)
 
 
 def _columns(connection: sqlite3.Connection) -> set[str]:
@@ -129,6 +143,18 @@ def _columns(connection: sqlite3.Connection) -> set[str]:
         " WHERE t.type = 'table' AND t.name NOT LIKE 'memories_fts%'"
     )
     return {row[0] for row in connection.execute(query)}
+
+
+def _of_triggers(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
+    """Compare what the file does by itself with each row: what is not of ours may refuse or change it."""
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    with _made_new() as new:
+        ours, there = ({row[0]: row[1] for row in each.execute(query)} for each in (new, connection))
+    if other := sorted(name for name in there if there[name] != ours.get(name)):
+        next_step = "remove them with the program that made them: DROP TRIGGER"
+        yield StoreFinding(RECORDS, f"triggers of others act on its rows: {several(other)}", next_step)
+    if gone := sorted(ours.keys() - there.keys()):
+        yield StoreFinding(RECORDS, f"triggers that keep rows as they are are gone: {several(gone)}", RESTORE)
 
 
 def _of_search(connection: sqlite3.Connection) -> Iterator[StoreFinding]:

@@ -1,6 +1,6 @@
-"""The files of a store, opened for reading: `planwright.db`, and `checkpoints.db` of an older program.
+"""The files of a store: `planwright.db`, and `checkpoints.db` of an older program.
 
-Nothing is written: the files are opened with `mode=ro` (sqlite.org/uri.html) and `query_only`.
+What is opened for reading is opened with `mode=ro` (sqlite.org/uri.html) and `query_only`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from planwright.checkpoints.migrations import MIGRATIONS, OLD_CHECKPOINT_VERSION
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
+from planwright.checkpoints.upkeep.log_check import set_aside
 from planwright.domain.errors import SetupError
 
 RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
@@ -28,6 +29,16 @@ def read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def read_write(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    """Open one file that is there for writing; a log of it that is damaged is copied first.
+
+    Raises sqlite3.Error, OSError where there is no room for that.
+    """
+    set_aside(path)
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
 
 
 def open_files(folder: Path) -> dict[str, sqlite3.Connection]:

@@ -54,10 +54,12 @@ OF_CHECKPOINTS = {"checkpoints": "checkpoint", "writes": "value", "contents": "v
 """The tables of checkpoints, with the column of their values."""
 _KINDS: dict[str, tuple[type, ...]] = {"TEXT": (bytes,), "INTEGER": (int,), "REAL": (float,)}
 Problem = Callable[[Any], str | None]
+_NUL = "holds a NUL character"
+_AS_GIVEN = "nothing: a model, a tool or an older program gave it so; the tools of SQLite cut such a text off"
 
 
 def unreadable_rows(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
-    """Find rows of the records that cannot be read as what they are."""
+    """Find rows of the records that cannot be read as what they are; a text with a NUL can."""
     connection.text_factory = bytes
     try:
         for (name,) in connection.execute(
@@ -81,27 +83,31 @@ def _of_table(connection: sqlite3.Connection, table: str) -> Iterator[StoreFindi
             if problem:
                 bad.setdefault(f"{name} {problem}", []).append(rowid)
     for problem, rows in bad.items():
-        yield StoreFinding(RECORDS, f"{table}: {problem}, in row {several(rows)}", RESTORE)
+        step, note = (_AS_GIVEN, True) if problem.endswith(_NUL) else (RESTORE, False)
+        yield StoreFinding(RECORDS, f"{table}: {problem}, in row {several(rows)}", step, note)
 
 
 def _checks(table: str, column: str, kind: str) -> list[Problem]:
     checks: list[Problem] = [lambda value: None if isinstance(value, _KINDS[kind]) else "is of another type"]
     if kind == "TEXT":
-        checks.append(_no_text)
+        checks.append(_no_utf_8)
     if shapes := JSON.get(table, {}).get(column):
         checks.append(lambda value: _no_json(value, shapes))
     if column in TIMES.get(table, ()):
         checks.append(_no_time)
     if allowed := WORDS.get(table, {}).get(column):
         checks.append(lambda value: None if value.decode() in allowed else "is none of the words it may be")
+    if kind == "TEXT":
+        checks.append(lambda value: _NUL if b"\0" in value else None)
     return checks
 
 
-def _no_text(value: bytes) -> str | None:
+def _no_utf_8(value: bytes) -> str | None:
     try:
-        return "holds a NUL character" if "\0" in value.decode() else None
+        value.decode()
     except UnicodeDecodeError:
         return "is no UTF-8 text"
+    return None
 
 
 def _no_json(value: bytes, shapes: tuple[type, ...] = ANY) -> str | None:

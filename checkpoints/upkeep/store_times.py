@@ -10,6 +10,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from planwright.checkpoints.database import Database
+from planwright.checkpoints.marks.setback import UNKNOWN_ARGS
 from planwright.domain.errors import RunError
 
 
@@ -62,7 +63,8 @@ def _checkpoints_lack(connection: sqlite3.Connection, checkpointed: Checkpointed
     run = connection.execute(query, (checkpointed.thread_id,)).fetchone()
     if run is None or run["run_id"] == checkpointed.run_id or run["ended_at"] or run["cancelled_by"]:
         return None
-    effects = connection.execute("SELECT 1 FROM effects WHERE run_id = ?", (run["run_id"],)).fetchone()
+    query = "SELECT 1 FROM effects WHERE run_id = ? AND args <> ?"  # not those that only a mark tells of
+    effects = connection.execute(query, (run["run_id"], UNKNOWN_ARGS)).fetchone()
     return f"run {run['run_id']}, which has effects on record" if effects else None
 
 

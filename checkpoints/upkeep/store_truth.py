@@ -6,13 +6,13 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import ormsgpack
 from pydantic import ValidationError
 
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.alternatives import STEP_ENDED
+from planwright.checkpoints.ownership.store_time import time_on_record
 from planwright.checkpoints.thread_state.layout import KIND, refs_of
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.store_files import RECORDS
@@ -26,6 +26,7 @@ ENDED = f"status IN ({', '.join(repr(status) for status in sorted(TERMINAL))})"
 _ANSWER = re.compile(rb"answer_(run_[0-9a-f]+)")  # the id of the message that session_close leaves behind
 CLOSING = "branch:to:session_close"
 REDACTED = "%[REDACTED %"  # the hash is of what was meant, the row holds what may be shown
+_CUT = r"instr(j.data, '\u0000')"  # json_extract cuts a text off at a NUL
 DAYS = "SELECT tenant, provider, day, tokens, cost FROM usage_days"
 SUMS = (
     "SELECT tenant, provider, substr(at, 1, 10) AS day, sum(tokens) AS tokens, coalesce(sum(cost), 0) AS cost"
@@ -69,7 +70,7 @@ FAULTS: dict[str, tuple[str, str]] = {
         "SELECT run_id FROM runs r WHERE ended_at IS NOT NULL AND NOT (EXISTS (SELECT 1 FROM journal j"
         " WHERE j.run_id = r.run_id AND j.type = 'run_end' AND json_extract(j.data, '$.status') = r.status)"
         " AND EXISTS (SELECT 1 FROM journal j WHERE j.run_id = r.run_id AND j.type = 'agent_message'"
-        " AND json_extract(j.data, '$.content') = r.answer))",
+        f" AND (json_extract(j.data, '$.content') = r.answer OR {_CUT})))",
         RESTORE,
     ),
     "the journal tells of gates that are not on record, in run {}": (
@@ -86,7 +87,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     ),
     "the journal tells another request of run {}": (
         "SELECT r.run_id FROM runs r JOIN journal j USING (run_id) WHERE j.type = 'user_message'"
-        " AND json_extract(j.data, '$.content') <> r.request",
+        f" AND json_extract(j.data, '$.content') <> r.request AND NOT {_CUT}",
         RESTORE,
     ),
     "the days of usage do not add up, on {}": (
@@ -187,7 +188,7 @@ def _of_reservations(records: sqlite3.Connection) -> Iterator[StoreFinding]:
         "SELECT DISTINCT u.run_id FROM usage u JOIN runs r USING (run_id) WHERE settled = 0"
         " AND r.ended_at IS NOT NULL AND expires_at {} ?"
     )
-    now = datetime.now(UTC).timestamp()
+    now = time_on_record(records).now_s
     for sign, next_step in (
         (">", "wait: they come back when they expire"),
         ("<=", "nothing: they count no more"),

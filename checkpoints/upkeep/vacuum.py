@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
-from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store
+from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store, read_write
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 
 
@@ -34,11 +33,8 @@ def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:
 
 
 def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
-    uri = f"{path.absolute().as_uri()}?mode=rw"
     try:
-        with closing(
-            sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
-        ) as connection:
+        with closing(read_write(path, busy_timeout_s)) as connection:
             refuse_newer(path, connection, FILES[path.name])
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             before = path.stat().st_size

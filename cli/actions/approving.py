@@ -51,7 +51,7 @@ def approve_all(request: BulkRequest, workspace: Path, terminal: Terminal) -> in
     agent = build_graph(load_logged(workspace))
     try:
         say_absent(agent.servers)
-        bulk = BulkApprovals(agent, agent.stores, agent.door.clock)
+        bulk = BulkApprovals(agent, agent.stores)
         pending = agent.loop.call(lambda: bulk.pending(request.capability, options))
         if not pending.gates and not pending.left:
             cause = f"nothing that waits calls {request.capability}"

@@ -20,7 +20,6 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
 from planwright.cli.views.rendering import where_option
 from planwright.cli.views.short_names import full_name
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.run_context import RunContext
 from planwright.security.credentials import login_name
@@ -67,7 +66,7 @@ def pause_session(thread: str, workspace: Path) -> int:
     """Ask a run to pause, and say whether it does already."""
     with _opened(workspace) as (settings, records):
         which = full_name(settings, thread)
-        run = asyncio.run(records.sessions.pause(which, login_name(), utc_now()))
+        run = asyncio.run(records.sessions.pause(which, login_name()))
         paused = run.status == "paused"
     print(f"{run.run_id} is paused" if paused else f"{run.run_id} pauses when what runs now has ended")
     print(f"go on: planwright sessions resume {run.thread_id}")
@@ -78,7 +77,7 @@ def resume_session(thread: str, workspace: Path) -> int:
     """Queue a paused session again."""
     with _opened(workspace) as (settings, records):
         which = full_name(settings, thread)
-        run = asyncio.run(records.sessions.resume(which, login_name(), utc_now()))
+        run = asyncio.run(records.sessions.resume(which, login_name()))
     print(f"{run.run_id} is queued again")
     return 0
 
@@ -90,7 +89,7 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
         raise SetupError("nothing is given", "say what: planwright sessions extend THREAD --tokens 50000")
     with _opened(workspace) as (settings, records):
         which = full_name(settings, thread)
-        run: Run = asyncio.run(records.sessions.extend(which, more, login_name(), utc_now()))
+        run: Run = asyncio.run(records.sessions.extend(which, more, login_name()))
     words = ", ".join(f"{amount:g} more {MEANING[unit]}" for unit, amount in more.items())
     print(f"{run.run_id} may use {words}")
     return 0

@@ -12,7 +12,6 @@ from planwright.checkpoints.runs import Run
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store
 from planwright.cli.views.short_names import full_name
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
@@ -27,7 +26,7 @@ def stop(which: str, workspace: Path) -> int:
     patience_s, redactor = settings.storage.busy_timeout_s, redactor_of(settings)
     folder, url = settings.store_folder, settings.store_url
     with closing(open_records(folder, busy_timeout_s=patience_s, redactor=redactor, url=url)) as records:
-        run = asyncio.run(cancel(records, which, login_name(), utc_now()))
+        run = asyncio.run(cancel(records, which, login_name()))
         print(outcome_text(run, busy=records.leases.is_leased(run)))
     return 0
 

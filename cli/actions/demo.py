@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import uuid
+from contextlib import closing
 from pathlib import Path
 
 from planwright.capabilities.policy.decide import host_of
@@ -107,14 +108,12 @@ def _configure(folder: Path, url: str) -> None:
 def _show_outside(folder: Path, terminal: Terminal) -> None:
     """Read what the run left in the ticket database and in the webhook's own log."""
     say = terminal.screen.print
-    with sqlite3.connect(folder / "tickets.db") as tickets:
+    with closing(sqlite3.connect(folder / "tickets.db")) as tickets:
         row = tickets.execute("SELECT id, title, amount FROM tickets ORDER BY id DESC LIMIT 1").fetchone()
     say(views.label("outside", f"tickets.db: #{row[0]} {row[1]}, amount {row[2]}"))
-    tickets.close()
-    with sqlite3.connect(folder / "webhook.db") as log:
+    with closing(sqlite3.connect(folder / "webhook.db")) as log:
         rows = log.execute("SELECT status, idempotency_key FROM requests ORDER BY id DESC LIMIT 2").fetchall()
         text = log.execute("SELECT text FROM messages ORDER BY id DESC LIMIT 1").fetchone()
-    log.close()
     for status, key in reversed(rows):
         say(views.label("", f"webhook.db: answered {status}, Idempotency-Key {str(key)[:12]}…"))
     say(views.label("", f"webhook.db: message {text[0] if text else 'none'!r}"))

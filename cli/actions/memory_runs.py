@@ -14,7 +14,6 @@ from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.memory_views import find_memory, find_proposal
 from planwright.cli.views.run_views import find_run
-from planwright.domain.clock import utc_now
 from planwright.domain.hashing import same
 from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
@@ -49,7 +48,7 @@ def reject_proposal(id_: str, workspace: Path, tenant: str) -> int:
     proposal = find_proposal(settings, id_, tenant)
     records = open_records(settings.store_folder, redactor=redactor_of(settings), url=settings.store_url)
     try:
-        asyncio.run(records.proposals.reject(id_, tenant, who(), utc_now()))
+        asyncio.run(records.proposals.reject(id_, tenant, who(), records.time.now()))
     finally:
         records.close()
     print(f"{id_} is rejected and will not be proposed again: {views.safe(proposal['text'])}")
@@ -67,7 +66,7 @@ def _run(
     try:
         purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)
         call = SingleCall(step, request, source, purpose)
-        thread = agent.loop.call(lambda: begin(agent.stores, call, context, utc_now))
+        thread = agent.loop.call(lambda: begin(agent.stores, call, context))
     finally:
         agent.close()
     return follow(settings, None, thread, RunContext(channel="cli"), terminal, approving(step))

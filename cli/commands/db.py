@@ -10,7 +10,7 @@ import typer
 from planwright.cli.commands.help_page import group
 from planwright.cli.commands.options import HERE, Folder, Json
 
-app = group("Look after the store: check, back up, restore, prune, read.")
+app = group("Look after the store: check, back up, restore, accept, prune, read.")
 
 Format = Literal["csv", "json", "ndjson"]
 
@@ -45,6 +45,20 @@ def restore(
     from planwright.cli.views.db_views import put_back
 
     raise typer.Exit(put_back(backup, workspace, json))
+
+
+@app.command()
+def accept(
+    id: Annotated[
+        str | None, typer.Argument(help="What is shown without it; with it the store goes on.")
+    ] = None,
+    workspace: Folder = HERE,
+    json: Json = False,
+) -> None:
+    """Show the effects that a store lacks after it went back, and let it go on without them."""
+    from planwright.cli.actions.accepting import accept_setback
+
+    raise typer.Exit(accept_setback(id, workspace, json))
 
 
 @app.command()

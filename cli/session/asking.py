@@ -12,6 +12,7 @@ from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
+from planwright.cli.views.doubt_views import decide_command, doubts_on
 from planwright.cli.views.gate_view import gate_view
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
@@ -57,8 +58,8 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
         _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
-        if waiting["shown"].get("effects"):
-            decision = doubt_questions.ask_each(waiting["shown"], terminal, lambda: input().strip())
+        if doubts := doubts_on(waiting["shown"]):
+            decision = doubt_questions.ask_each(doubts, terminal, lambda: input().strip())
             return {**decision, "decided_by": who()}
         prompt = f"           {choices(waiting)}: "
         while True:
@@ -147,6 +148,11 @@ def say_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunW
     _show_card(waiting, terminal, watch)
     kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
     terminal.screen.print(views.label("waiting", f"for a decision over {_question(waiting)}"))
+    if doubts_on(waiting["shown"]):
+        terminal.screen.print(views.label("ask me", f"planwright resume {waiting['thread_id']}{where}"))
+        terminal.screen.print(views.label("respond", decide_command(gate)))
+        terminal.screen.print(views.label("leave open", f'planwright reject {gate} --reason "…"'))
+        return
     if "approve" in allowed:
         if approvers := ", ".join(waiting.get("approvals", ())):
             terminal.screen.print(
@@ -157,9 +163,7 @@ def say_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunW
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
     if "edit" in allowed:
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
-    if waiting["shown"].get("effects"):
-        terminal.screen.print(views.label("respond", doubt_questions.commands(waiting, gate)))
-    elif "respond" in allowed:
+    if "respond" in allowed:
         words = "the answer" if kind == "info" else "what should be different"
         terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
     terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
@@ -194,6 +198,8 @@ def _question(waiting: Card) -> str:
         subject = (
             f"{card['step_id']}, which {'failed' if card.get('approve') == 'again' else 'was not accepted'}"
         )
+    if doubts := doubts_on(card):
+        subject = f"{len(doubts)} effect{'s' * (len(doubts) != 1)} in doubt"
     if waiting["kind"] == "plan":
         subject = f"the plan above, {len(card['steps'])} step{'s' * (len(card['steps']) != 1)}"
     return f"{subject}, {views.risk_text(card['risk'])}; valid until {until} UTC"

@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
-from planwright.domain.doubt import SHOWN_KEY, read_result
-from planwright.presentation.rows import Card, JsonObject
+from planwright.domain.doubt import Doubt, read_result
+from planwright.presentation.doubt_lines import call_lines
+from planwright.presentation.rows import JsonObject
 
 HAPPENED, NOT_HAPPENED, LEFT = ("y", "yes", "it happened"), ("n", "no", "it did not happen"), ("l", "leave")
 UNCLEAR = ("", "ok", "true", "false", "approve", "reject", "a", "r", "h")
-CHOICES = "[y] it happened, or type what came of it   [n] it did not happen   [l] leave it and end"
+CHOICES = "[y] it did, or type what it returned   [n] it did not   [l] leave all open and end"
 
 
-def ask_each(card: Card, terminal: Terminal, read: Callable[[], str]) -> JsonObject:
-    """Ask of every effect of a card whether it happened; leaving one leaves them all."""
+def ask_each(doubts: Sequence[Doubt], terminal: Terminal, read: Callable[[], str]) -> JsonObject:
+    """Ask of every effect whether it happened; leaving one leaves them all."""
     decisions: list[JsonObject] = []
-    for number, effect in enumerate(card["effects"], 1):
-        place, key = f"{number} of {len(card['effects'])}", effect["key"][:SHOWN_KEY]
-        terminal.screen.print(views.label("happened?", f"{place}: {effect['capability']}, key {key}"))
+    terminal.screen.print(views.label("happened?", CHOICES))
+    for number, (doubt, call) in enumerate(zip(doubts, call_lines(doubts), strict=True), 1):
         answer: JsonObject | None = None
         while answer is None:
-            terminal.screen.print(f"           {CHOICES}: ", end="", markup=False)
+            place = f"{number} of {len(doubts)}".ljust(views.LABEL)
+            terminal.screen.print(f"{place}{views.one_line(call)}: ", end="", markup=False, soft_wrap=True)
             typed = read()
             if typed.lower() in LEFT:
                 return {"type": "reject", "message": ""}
             answer = of_effect(typed)
-        decisions.append({"key": effect["key"], **answer})
+            if answer is None:
+                terminal.screen.print(views.label("", "nothing is decided; type one of these"))
+        decisions.append({"key": doubt.key, **answer})
     return {"type": "respond", "effects": decisions}
 
 
@@ -41,10 +44,3 @@ def of_effect(typed: str) -> JsonObject | None:
     if word in UNCLEAR:
         return None
     return {"happened": True, "result": read_result(typed)}
-
-
-def commands(waiting: Card, gate: str) -> str:
-    """Spell the command that decides over the effects of a gate, with its keys."""
-    keys = [effect["key"][:SHOWN_KEY] for effect in waiting["shown"]["effects"]]
-    each = " ".join(f"--happened {key}" for key in keys)
-    return f"planwright respond {gate} {each}   (or --happened KEY=RESULT, or --not-happened KEY)"

@@ -35,7 +35,6 @@ from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import has_workspace
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.run_views import find_gate, find_run, open_gates, recorded_events
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import INTERRUPTED, GateError, PartsElsewhere, SetupError
 from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
@@ -160,7 +159,7 @@ def recover(
     thread_id = str(find_run(settings, thread)["thread_id"])
     if take_over:
         with contextlib.closing(open_stores(settings.store_folder, url=settings.store_url)) as stores:
-            holder = asyncio.run(Control(stores, utc_now).take_over(thread_id))
+            holder = asyncio.run(Control(stores).take_over(thread_id))
         sys.stderr.write(f"taken over from {holder}\n" if holder else "nobody held it\n")
     if migrate:
         with build_graph(settings) as agent:

@@ -7,9 +7,9 @@ import sys
 
 from planwright.cli.session.asking import say_how_to_answer
 from planwright.cli.session.closing_line import closing_line
-from planwright.cli.session.event_lines import left_in_doubt
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
+from planwright.cli.views.doubt_views import left_in_doubt
 from planwright.cli.views.memory_views import invitation, proposals
 from planwright.cli.views.printable import chop
 from planwright.cli.views.run_views import report
@@ -72,8 +72,9 @@ def finish(
             terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
         if proposed := proposals(settings, run["tenant"], run_id=run["run_id"]):
             terminal.screen.print(views.label("memory", invitation(proposed, where)))
-        if EXIT[status] and (decide := left_in_doubt(report(settings, run["run_id"]), where)):
-            terminal.screen.print(views.label("decide", decide))
+        if EXIT[status]:
+            for row in left_in_doubt(report(settings, run["run_id"]), where):
+                terminal.screen.print(row)
         if EXIT[status] and undoable:
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))

@@ -16,7 +16,7 @@ from planwright.cli.views.rendering import (
 from planwright.domain.hashing import json_text
 from planwright.domain.results import spelled_end
 from planwright.domain.risk import at_least
-from planwright.presentation.rows import EventData, Report, RunEvent
+from planwright.presentation.rows import EventData, RunEvent
 
 
 def event_line(event: RunEvent, *, verbose: bool = True, models: bool = True) -> RenderableType | None:
@@ -59,9 +59,14 @@ def _line(event: RunEvent, *, verbose: bool, models: bool) -> RenderableType | N
             return label("model", failover_text(data), "yellow")
         case "model_routed":
             return label("model", routing_text(data), "yellow" if data["lacks"] else "dim")
+        case "thinking":
+            return label("model", f"{data['provider']} thinks: no word for {data['seconds']:g} s", "dim")
         case "structured_output":
             switch = f"{data['provider']} refused {data['refused']}: trying {data['next']}"
             return label("model", f"{switch} ({data['cause']})", "yellow")
+        case "provider_data_dropped":
+            subject = f"what {data['provider']} wants back of a reply is not kept"
+            return label("model", f"{subject}: {data['cause']}", "yellow")
         case "memory_accepted":
             return label("memory", f"remembered as {data['memory_id']} ({data['id']})", "green")
         case "memory_failed":
@@ -92,6 +97,8 @@ def is_detail(event: RunEvent) -> bool:
     data = event["data"]
     match event["type"]:
         case "planning_decision" | "plan_repaired" | "structured_output" | "progress" | "run_end":
+            return True
+        case "thinking":
             return True
         case "plan_step_start":
             return True
@@ -133,7 +140,7 @@ def _step_line(event: RunEvent) -> RenderableType | None:
             brought = f": {data['brought']}" if data.get("brought") else ""
             return _step("✓", data, f"done in {data['seconds']:.2f} s{brought}", "green")
         case "plan_step_failed":
-            return _step("✗", data, f"failed: {data['error']}", "red")
+            return _step("✗", data, spelled_end("failed", data["error"], data.get("code", "")), "red")
         case "plan_step_skipped":
             return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
         case "plan_step_retry" if other := data.get("alternative"):
@@ -152,7 +159,7 @@ def _step_line(event: RunEvent) -> RenderableType | None:
         case "tool_call_end" if data["status"] == "completed":
             return _call("✓", data, f"done in {data['seconds']:.2f} s", "green")
         case "tool_call_end":
-            return _call("✗", data, f"{data['status']}: {data['error']}", "red")
+            return _call("✗", data, spelled_end(data["status"], data["error"], data.get("code", "")), "red")
     return None
 
 
@@ -216,11 +223,3 @@ def _call(mark: str, data: EventData, text: str, style: str) -> RenderableType:
 def _step(mark: str, data: EventData, text: str, style: str) -> RenderableType:
     name = f"{pad(data['step_id'], 3)} {pad(data['capability'], 15)} "
     return Hanging(Text.assemble((f"  {mark} ", style), (name, "bold"), (one_line(text), style)), 8)
-
-
-def left_in_doubt(run: Report, where: str = "") -> str:
-    """Spell the command that decides over what an ended run left in doubt; empty where that is nothing."""
-    open_ = ("in_doubt", "intent") if run["ended_at"] else ()
-    keys = [effect["key"][:12] for effect in run["effects"] if effect["status"] in open_]
-    each = " ".join(f"--happened {key}" for key in keys)
-    return f"planwright respond {run['run_id']}{where} {each}   (or --not-happened KEY)" if keys else ""

@@ -117,6 +117,8 @@ def footer(view: RunView, now: float, width: int, limits: RunBudgetSettings) -> 
         "waiting for a decision" if asking else view.phase,
         seconds(now - view.began if view.began else 0),
     ]
+    if view.thinking:
+        parts.append(f"thinking, {max(0, int(now - min(view.thinking.values())))} s")
     if steps:
         parts.append(f"{sum(line.settled for line in steps)} of {len(steps)} steps")
     if not view.only_embedded:

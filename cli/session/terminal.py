@@ -197,7 +197,7 @@ class RunWatch:
             self._over = True
 
     def _frame(self) -> RenderableType:
-        if self._over and not self._view.answer:
+        if self._over and not (self._view.answer or self._view.thinking):
             return ""
         view = replace(self._view, lines=()) if self._over else self._view
         width, height = self._terminal.screen.size

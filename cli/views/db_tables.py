@@ -19,7 +19,7 @@ from rich.table import Table
 from sqlite_utils import Database
 
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
-from planwright.checkpoints.store_errors import BROKEN, store_error
+from planwright.checkpoints.store_errors import BROKEN, check_storable, store_error
 from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_files, open_tables
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import read_server, store_files
@@ -57,6 +57,7 @@ def show_tables(workspace: Path, as_json: bool) -> int:
 
 def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"], limit: int) -> int:
     """Print what a SELECT brings. Raises SetupError for any other statement, and for one that fails."""
+    check_storable("the statement", sql)
     settings = load(workspace)
     redactor = redactor_of(settings)
     if settings.store_url:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.postgres.server import server_of
 from planwright.checkpoints.records import open_records
@@ -18,25 +19,34 @@ from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.checkpoints.upkeep.store_files import has_files, no_store
+from planwright.checkpoints.upkeep.store_files import RECORDS, has_files, no_store
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, no_runs, refuse_on_server, store_files
+from planwright.cli.views.open_store import (
+    has_store,
+    no_runs,
+    refuse_on_server,
+    setback_of,
+    store_files,
+    time_of,
+)
 from planwright.domain.clock import utc_now
 from planwright.settings.settings import Settings, load
 
-HEALTHY = "nothing is wrong with the store"
+HEALTHY, ACCEPT = "nothing is wrong with the store", "planwright db accept"
 
 
 def show_check(workspace: Path, as_json: bool) -> int:
     """Print what is wrong with the store. Returns 1 when anything is."""
-    with store_files(load(workspace)) as folder:
-        return _show_check(folder, as_json)
+    settings = load(workspace)
+    with store_files(settings) as folder:
+        return _show_check(folder, as_json, setback_of(settings))
 
 
-def _show_check(folder: Path, as_json: bool) -> int:
+def _show_check(folder: Path, as_json: bool, setback: Setback | None) -> int:
     findings = check_store(folder) if has_files(folder) else []
+    findings += [StoreFinding(RECORDS, setback.error().cause, ACCEPT)] if setback else []
     if as_json:
         _print({"healthy": not _faults(findings), "findings": [_fields(finding) for finding in findings]})
     elif has_files(folder):
@@ -85,13 +95,16 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
     if done.set_aside:
         print(f"the store from before is kept in {done.set_aside}")
     print("what was done since then is not on record here: look with planwright ls before you resume a run")
+    if setback := setback_of(settings):
+        print(f"{setback.error().cause}\nnothing is begun until you have said go: {ACCEPT}")
     return 0
 
 
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     """Remove all but the newest checkpoints of each thread, as the settings say for its tenant."""
     settings = load(workspace)
-    retention = Retention(settings.storage, utc_now(), keep)
+    mark = time_of(settings)
+    retention = Retention(settings.storage, mark.earliest if mark else utc_now(), keep)
     if settings.store_url:
         gone, then = asyncio.run(_prune_on_server(settings, retention)), "the server uses their space again"
     else:
@@ -138,6 +151,8 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
         refuse_while_used(settings.store_folder, even_open=True)
 
     check_unused()
+    if setback := setback_of(settings):
+        raise setback.error()
     # no redactor: a row that is another one there is none that the audit chain, or a decision, was made over
     engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, None).engine
     from planwright.checkpoints.postgres.copying import copy_to_server  # it loads psycopg

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from planwright.capabilities.registry import load_registry
 from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
+from planwright.cli.views.open_store import now_of
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
 from planwright.security.credentials import login_name
@@ -38,7 +39,7 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
                 f"{name} covers no capability of mode delegated",
                 "see the modes: planwright capabilities; what is destructive cannot be delegated",
             )
-    now, reached = datetime.now(UTC), sorted({name for each in covered.values() for name in each})
+    now, reached = now_of(settings), sorted({name for each in covered.values() for name in each})
     issued = Delegations(settings.store_folder).issue(
         Reach(names, {each.name: each.digest for each in registry if each.name in reached}),
         terms.max_risk,
@@ -69,8 +70,9 @@ def covered_by(name: str, registry: Iterable[Capability]) -> list[str]:
 
 def show_delegations(workspace: Path, as_json: bool) -> int:
     """List the delegations of a workspace, those that have expired among them."""
-    file = Delegations(load(workspace).store_folder)
-    delegations, now = file.read(), datetime.now(UTC)
+    settings = load(workspace)
+    file = Delegations(settings.store_folder)
+    delegations, now = file.read(), now_of(settings)
     if as_json:
         print(
             json.dumps(

@@ -18,15 +18,21 @@ from planwright.capabilities.registry import Registry, load_registry
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.limits import unpriced
+from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.checkpoints.ownership.store_time import trouble_of
+from planwright.checkpoints.postgres.server import Server, server_of
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.example_calls import example_call
+from planwright.cli.views.open_store import time_of
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
+from planwright.settings.model_profiles import install_of
+from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, api_keys, from_environment, load
 
 _WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
@@ -81,6 +87,9 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     except SetupError:
         return
     yield "store", lambda: _store(settings)
+    if settings.store_url:
+        yield "standby", lambda: _server(settings).check_standbys()
+    yield "time", lambda: _time(settings)
     folder = settings.store_folder
     yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
     yield "delegated", lambda: f"{len(Delegations(folder).read())} delegations"
@@ -94,6 +103,9 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         yield "channel", lambda name=name, url=channel.url: _channel(settings, name, url)  # type: ignore[misc]
     for name in settings.providers:
         yield "provider", lambda name=name: _provider(settings, name)  # type: ignore[misc]
+        provider = settings.providers[name]
+        for served in provider.served:
+            yield "", lambda of=provider, model=served.model: _served(of, model)  # type: ignore[misc]
     if not settings.providers:
         yield "provider", lambda: "none; the embedded planner serves"
 
@@ -121,6 +133,20 @@ def _store(settings: Settings) -> str:
         records.close()
     place = records.database.engine.label if settings.store_url else settings.store_folder
     return f"{place} ({count} run{'s' * (count != 1)})"
+
+
+def _server(settings: Settings) -> Server:
+    return server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+
+
+def _time(settings: Settings) -> str:
+    """Tell what time it is for the store; where a clock is not believed, that is what is to be mended."""
+    mark = time_of(settings)
+    if mark is None:
+        return "no store yet"
+    if trouble := trouble_of(mark):
+        raise SetupError(*trouble)
+    return f"{mark.now:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _secrets(settings: Settings) -> str:
@@ -160,13 +186,28 @@ def _channel(settings: Settings, name: str, url: str) -> str:
 
 def _provider(settings: Settings, name: str) -> str:
     provider = settings.providers[name]
-    if not api_keys(provider) and (provider.base_url is None or provider.api_key_env):
-        named = provider.api_key_env or f"providers.{name}.api_key_env"
+    if not api_keys(provider) and provider.needs_key:
+        named = provider.api_key_env or provider.usual_key or f"providers.{name}.api_key_env"
         wanted = named if isinstance(named, str) else " or ".join(named)
         raise SetupError(f"provider {name} has no key", f"set {wanted}")
+    if (package := provider.absent_package) is not None:
+        raise SetupError(f"provider {name} needs the package {package}", install_of(package))
     _check_priced(settings, name)
     models = ", ".join(served.model for served in provider.served)
-    return f"{name}: {models} at {provider.base_url or 'api.openai.com'}"
+    return f"{name}: {models} at {provider.asked_by}"
+
+
+def _served(provider: ProviderSettings, model: str) -> str:
+    """Say what is taken for true of a model, and where each of it comes from."""
+    served = provider.serving(model)
+    known = {
+        "context": f"context {served.context:,}",
+        "capabilities": ", ".join(served.capabilities) or "no capabilities",
+        "thinking": f"thinking {served.thinking or 'unasked'}",
+        "thinking_tokens": f"{served.thinking_tokens:,} tokens for it" if served.thinking_tokens else "",
+    }
+    origins = (f"{text} ({provider.origin_of(name, model)})" for name, text in known.items() if text)
+    return f"{model}: {'; '.join(origins)}"
 
 
 def _check_priced(settings: Settings, name: str) -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from planwright.cli.views.doubt_views import doubt_gate_rows, doubts_on
 from planwright.cli.views.plan_card import plan_view
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rendering import RISK_STYLE, argument, call_view, label, risk_text
+from planwright.domain.errors import EffectInDoubt
 from planwright.presentation.rows import Card
 
 if TYPE_CHECKING:
@@ -27,13 +29,15 @@ def gate_view(kind: str, card: Card, *, whole: bool = False, models: bool = True
         questions = enumerate(card["args"]["questions"], 1)
         rows = [argument(str(number), question, 11) for number, question in questions]
         return Group(label("question", f"{card['description']}"), *rows)
+    if doubts := doubts_on(card):
+        return Group(*doubt_gate_rows(card, doubts, whole=whole), *_came_of(card))
     return Group(call_view(card), *_came_of(card)) if kind == "escalation" else call_view(card)
 
 
 def _came_of(card: Card) -> list[RenderableType]:
     """Show what came of each step, what nobody judged, and what could be undone."""
     rows: list[RenderableType] = []
-    for step in card.get("steps", ()):
+    for step in (step for step in card.get("steps", ()) if step["status"] != EffectInDoubt.code):
         rows.append(label("step", one_line(f"{step['id']} {step['capability']} {step['status']}")))
         if "output" in step:
             rows.append(argument("output", step["output"], 15))

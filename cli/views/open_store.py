@@ -6,16 +6,28 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from planwright.checkpoints.marks.mark import Mark
+from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
+from planwright.checkpoints.ownership.store_time import time_on_record
+from planwright.checkpoints.ownership.time_marks import TimeMark
 from planwright.checkpoints.postgres.server import server_of
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS
-from planwright.domain.errors import RunError, SetupError
+from planwright.checkpoints.store_errors import (
+    BROKEN,
+    half_a_character,
+    refuse_newer,
+    store_error,
+    store_version,
+)
+from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import RunError, SetupError, StoreFailed
 from planwright.presentation.rows import Report
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
@@ -41,8 +53,11 @@ class StoreReader:
         self._connection = connection
 
     def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> Iterator[Report]:
-        """Ask one statement, and yield its rows."""
-        cursor = self._connection.execute(sql, parameters)
+        """Ask one statement, and yield its rows. Raises SetupError where a parameter is no valid Unicode."""
+        try:
+            cursor = self._connection.execute(sql, parameters)
+        except UnicodeEncodeError as error:
+            raise half_a_character(error) from error
         names = [column[0] for column in cursor.description]
         return self._rows(cursor, names)
 
@@ -92,14 +107,17 @@ def open_store(settings: Settings) -> StoreReader:
         raise no_runs(settings)
     if settings.store_url:
         return StoreReader(read_server(settings, redactor_of(settings)))
-    try:
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        refuse_newer(path, connection, len(MIGRATIONS))
-        if not store_version(connection):  # it was never begun: the disk was full, say
-            raise no_runs(settings)
-        connection.execute("SELECT 1 FROM runs LIMIT 1")
-    except BROKEN as error:
-        raise store_error(path, error) from error
+    with ExitStack() as undo:
+        try:
+            uri = f"{path.absolute().as_uri()}?mode=ro"
+            connection = undo.enter_context(closing(sqlite3.connect(uri, uri=True)))
+            refuse_newer(path, connection, len(MIGRATIONS))
+            if not store_version(connection):  # it was never begun: the disk was full, say
+                raise no_runs(settings)
+            connection.execute("SELECT 1 FROM runs LIMIT 1")
+        except BROKEN as error:
+            raise store_error(path, error) from error
+        undo.pop_all()
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
     return StoreReader(connection)
@@ -127,7 +145,40 @@ def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
     if not settings.store_url:
         return Owners(folder_of(_path(settings))), time.monotonic
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
-    return server.owners, server.owners.seconds
+    counted_s = open_store(settings).read(time_on_record).counted_s
+    return server.owners, lambda: counted_s
+
+
+def time_of(settings: Settings) -> TimeMark | None:
+    """Read what time it is for the store of a workspace; None where it has none yet."""
+    return open_store(settings).read(time_on_record) if has_store(settings) else None
+
+
+def now_of(settings: Settings) -> datetime:
+    """Tell what time it is for a workspace, in UTC: by its store, where it has one that can be read."""
+    try:
+        mark = time_of(settings)
+    except (RunError, StoreFailed):  # who needs the store hears of it from there
+        mark = None
+    return utc_now() if mark is None else mark.now
+
+
+def setback_of(settings: Settings) -> Setback | None:
+    """Compare the store with the mark that this machine has of it; None where it lacks nothing, or is broken.
+
+    Nothing is written. Raises SetupError, StoreFailed for a server that does not answer.
+    """
+    path = _path(settings)
+    try:
+        if settings.store_url:
+            server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+            with closing(server.engine.open_checked()) as session:
+                return server.mark(settings.store_folder).compare(session).setback
+        with closing(read_only(path)) as connection:
+            connection.row_factory = sqlite3.Row
+            return Mark(folder_of(path)).compare(connection).setback
+    except BROKEN:
+        return None
 
 
 @contextmanager

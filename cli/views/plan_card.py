@@ -54,6 +54,8 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     out where it has no price and not all is wanted, and where none is called.
     """
     rows: list[RenderableType] = [label("plan", f"{card['goal']}"), _Steps(tree(card["steps"]), whole)]
+    if left := card.get("cannot"):
+        rows.append(label("not done", f"{left}", "yellow"))
     needed = card.get("estimate")
     used = f"; {model_use_text(needed)}" if needed and models and (whole or needed["cost"]) else ""
     rows.append(label("estimate", work_text(card["steps"]) + used))
@@ -158,7 +160,8 @@ def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[Renderabl
     if "model_hint" in step:
         rows.append(argument("model hint", hint_text(step["model_hint"]), 0, "dim"))
     rows += [_argument(f"{name} is", value, cut) for name, value in _resolved(step)]
-    rows += [argument("look", mark, 0, "yellow") for mark in step.get("marks", ())]
+    marks = [*step.get("marks", ()), *([step["reason"]] if step.get("done_before") else [])]
+    rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
     if criterion := step.get("criterion"):
         rows.append(argument("criterion", f"{criterion} ({step['judged']})", 0, "dim"))

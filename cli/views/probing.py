@@ -7,7 +7,6 @@ from pathlib import Path
 
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
 from planwright.security.redaction.known_secrets import redactor_of
@@ -15,6 +14,7 @@ from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, load
 from planwright.telemetry.langsmith_runs import LangSmithRuns
 
+_STYLES = {True: "green", False: "yellow", None: "yellow"}
 INSTEAD = {
     "function_calling": "tools are called in words",
     "streaming": "answers come whole",
@@ -40,7 +40,10 @@ async def _all(settings: Settings) -> int:
                 views.console().print(views.label("probe", f"{name}: {served.model}", "bold"))
                 try:
                     abilities = [
-                        ability async for ability in Probe(name, served, records.budgets, utc_now).abilities()
+                        ability
+                        async for ability in Probe(
+                            name, served, records.budgets, records.time.now
+                        ).abilities()
                     ]
                 except PlanwrightError as error:
                     views.console().print(views.label("", f"!!   {error}", "red"))
@@ -61,18 +64,35 @@ def _show(section: str, provider: ProviderSettings, abilities: list[ModelAbility
     """Print what an endpoint can do; count what its settings promise and it cannot."""
     console, can = views.console(), {ability.name for ability in abilities if ability.can}
     for ability in abilities:
-        instead = f" → {INSTEAD[ability.name]}" if not ability.can and ability.name in INSTEAD else ""
-        text = "yes" if ability.can else f"no: {ability.why}{instead}"
-        console.print(views.label("", f"{ability.name:<17} {text}", "green" if ability.can else "yellow"))
-    if "answers" not in can:
+        console.print(views.label("", f"{ability.name:<17} {_description(ability)}", _STYLES[ability.can]))
+    if {ability.name: ability.can for ability in abilities}["answers"] is False:
         return 1
+    open_ = {ability.name for ability in abilities if ability.can is None}
+    thought = max(ability.thought for ability in abilities)
+    if thought:
+        console.print(views.label("", f"{'thinks':<17} up to {thought:,} tokens before a reply"))
+    can |= open_.intersection(provider.capabilities)  # nothing is known against them
     console.print(views.label("", f"{'plans come by':<17} {plans_by(can)}"))
     able = [ability for ability in ABILITIES if ability in can]
     others = [other for other in provider.capabilities if other not in ABILITIES]
-    if set(able) != {ability for ability in provider.capabilities if ability in ABILITIES}:
+    others += ["reasoning"] if thought and "reasoning" not in others else []
+    if {*able, *others} != set(provider.capabilities):
         written = ", ".join(f'"{ability}"' for ability in (*able, *others))
         console.print(views.label("", f"set it: [{section}] capabilities = [{written}]", "bold"))
     return sum(ability in ABILITIES and ability not in can for ability in provider.capabilities)
+
+
+def _description(ability: ModelAbility) -> str:
+    """Say what was found of an ability, and what it took."""
+    took = f" ({ability.seconds:g} s)" if ability.seconds else ""
+    if ability.thought:
+        took = f" ({ability.seconds:g} s, {ability.thought:,} tokens of thought)"
+    if ability.can:
+        return f"yes{took}"
+    if ability.can is None:
+        return f"not known: {ability.why}{took}"
+    instead = f" → {INSTEAD[ability.name]}" if ability.name in INSTEAD else ""
+    return f"no: {ability.why}{instead}"
 
 
 def plans_by(can: set[str]) -> str:

@@ -155,7 +155,6 @@ def call_view(card: Card) -> RenderableType:
         rows += [argument(name, value, 11) for name, value in card["args"].items()]
     rows += [label("after", text) for text in card.get("decisions", ())]
     rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
-    rows += [row for effect in card.get("effects", ()) for row in _doubt(effect)]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
     rows += [label("beside", other) for other in card.get("others", ())]
     if width := card.get("width"):
@@ -174,13 +173,6 @@ def call_part(call: Card, args: Card, risk: str = "", indent: int = 11) -> list[
     head.append("  own gate" if again else "", "bold red")
     rows = [argument(name, value, indent + 4, "dim") for name, value in args.items()]
     return [Padding(head, (0, 0, 0, indent), expand=False), *rows]
-
-
-def _doubt(effect: Card) -> list[RenderableType]:
-    """Show an effect in doubt: the beginning of its key, the call, when it was sent, and why nobody knows."""
-    sent = f"{effect['sent_at'][:19].replace('T', ' ')} UTC"
-    rows = call_part({**effect, "id": effect["key"][:12]}, effect["args"])
-    return [*rows, argument("sent", sent, 15), argument("why", effect["why"], 15)]
 
 
 def arguments_view(args: Mapping[str, object]) -> RenderableType:
@@ -219,7 +211,7 @@ def runs_table(rows: Sequence[Report], width: int, waiting: bool = False) -> Ren
     cells = [
         (
             row["thread_id"],
-            str(row[second[1]]).replace(" ", "\n"),
+            "\n".join([*str(row[second[1]]).split(), *_in_doubt(row)]),
             str(row["started_at"])[:16].replace("T", " "),
         )
         for row in rows
@@ -230,6 +222,11 @@ def runs_table(rows: Sequence[Report], width: int, waiting: bool = False) -> Ren
         [str(row["request"])[:LONGEST_REQUEST] for row in rows],
         width,
     )
+
+
+def _in_doubt(run: Report) -> list[str]:
+    """Say how many effects of a run nobody knows about."""
+    return [f"{run['in_doubt']} in doubt"] if run.get("in_doubt") else []
 
 
 def requests_table(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
+from planwright.checkpoints.effects.doubts import DOUBTFUL
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, interrupted, open_store, read_rows
+from planwright.cli.views.open_store import has_store, interrupted, now_of, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.short_names import full_name
 from planwright.presentation.rows import QuestionRow, Report
@@ -20,13 +21,14 @@ _RUNS = f"""SELECT r.thread_id, r.run_id, r.tenant, r.status, r.owner, r.lease_u
     r.started_at, r.ended_at, r.request,
     coalesce(t.title, substr(r.request, 1, 60)) AS title,
     CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
-        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates
+        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates,
+    (SELECT count(*) FROM effects e WHERE e.run_id = r.run_id AND {DOUBTFUL}) AS in_doubt
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
     WHERE {_SELECTION} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = f"SELECT count(*) AS count FROM runs r WHERE {_SELECTION}"
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.context FROM runs r WHERE {_ASKING}
     AND (:id IS NULL OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC"""
-_JSON = ("thread_id", "run_id", "status", "started_at", "ended_at", "title", "request")
+_JSON = ("thread_id", "run_id", "status", "in_doubt", "started_at", "ended_at", "title", "request")
 ALL = 1 << 62  # more than there can be
 
 
@@ -86,4 +88,4 @@ def questions(settings: Settings, which: str | None) -> list[QuestionRow]:
 
 def _asked_since(settings: Settings) -> str:
     """Say since when a question counts as waiting: as long as a gate would, and no run is held up by it."""
-    return (datetime.now(UTC) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()
+    return (now_of(settings) - timedelta(seconds=settings.sessions.gate_ttl_s)).isoformat()

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planwright.cli.session.event_lines import failover_text, left_in_doubt, routing_text
+from planwright.cli.session.event_lines import failover_text, routing_text
 from planwright.cli.views import rendering as views
+from planwright.cli.views.doubt_views import left_in_doubt, recorded_doubts
 from planwright.cli.views.gate_view import gate_view
 from planwright.cli.views.open_store import StoreReader, interrupted, open_store, read_rows
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
-from planwright.domain.errors import GateError, RunError
+from planwright.domain.errors import EffectInDoubt, GateError, RunError
 from planwright.domain.hashing import json_text, whole_json
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
@@ -62,14 +63,13 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         output = json.dumps(step["output"], ensure_ascii=False)
         if len(output) > LONGEST_RESULT:
             output = f"{output[:LONGEST_RESULT]}… ({len(output):,} characters)"
-        detail = step["error"] or output
+        doubtful = step["code"] == EffectInDoubt.code
+        status, detail = ("in doubt", "") if doubtful else (step["status"], step["error"] or output)
         detail += f" (done by {step['kept_from']})" if step.get("kept_from") else ""
         console.print(
-            views.label(
-                "step", f"{step['step_id']:<4} {step['capability']:<16} {step['status']:<10} {detail}"
-            )
+            views.label("step", f"{step['step_id']:<4} {step['capability']:<16} {status:<10} {detail}")
         )
-    _show_verdicts(run["verdicts"], console)
+    _show_verdicts(run, console)
     _show_effects(run, console)
     for by in run["undone_by"]:
         console.print(views.label("undo", f"by {by['run_id']}: {by['status']}"))
@@ -103,11 +103,14 @@ def _show_models(run: Report, console: Console, models: bool) -> None:
         console.print(views.label("estimated", views.run_estimate_text(run["estimated"])))
 
 
-def _show_verdicts(verdicts: Sequence[Report], console: Console) -> None:
+def _show_verdicts(run: Report, console: Console) -> None:
     """Show what the critic ruled, and why, with what it noticed of each step in its last verdict."""
+    verdicts: Sequence[Report] = run["verdicts"]
+    doubtful = {step["uid"] for step in run["steps"] if step["code"] == EffectInDoubt.code}
     for verdict in verdicts:
         console.print(views.label("verdict", f"{verdict['verdict']}: {verdict['reason']}"))
-    for score in verdicts[-1]["step_scores"] if verdicts else ():
+    scores = verdicts[-1]["step_scores"] if verdicts else ()
+    for score in (score for score in scores if score["uid"] not in doubtful):
         graded = (evaluation for evaluation in score["evaluations"] if evaluation["grade"] != "pass")
         for evaluation in graded:
             noticed = f"{evaluation['evaluator']} {evaluation['grade']}: {', '.join(evaluation['findings'])}"
@@ -116,12 +119,13 @@ def _show_verdicts(verdicts: Sequence[Report], console: Console) -> None:
 
 def _show_effects(run: Report, console: Console) -> None:
     """Show the effects of a run, and how those that it left in doubt are decided."""
-    for effect in run["effects"]:
+    in_doubt = {doubt["key"] for doubt in run["in_doubt"]}
+    for effect in (effect for effect in run["effects"] if effect["key"] not in in_doubt):
         detail = f"key {effect['key'][:16]}… {effect['error'] or ''}"
         console.print(views.label("effect", f"{effect['capability']:<16} {effect['status']:<8} {detail}"))
         console.print(views.arguments_view(effect["args"]))
-    if decide := left_in_doubt(run):
-        console.print(views.label("decide", decide))
+    for row in left_in_doubt(run, whole=True):
+        console.print(row)
 
 
 def show_events(thread: str, workspace: Path, as_json: bool) -> int:
@@ -240,6 +244,7 @@ def report(settings: Settings, run_id: str) -> Report:
                 (run_id,),
             )
         ],
+        "in_doubt": recorded_doubts(database, run_id),
         "routed": _journal_data(database, run_id, "model_routed"),
         "failovers": _journal_data(database, run_id, "failover"),
         "proposed": _journal_data(database, run_id, "memory_proposed"),

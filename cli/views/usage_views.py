@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
 from rich.table import Table
 
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, open_store
+from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
+from planwright.domain.clock import day_of, month_of
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
-from planwright.domain.windows import day_of, month_of
 from planwright.presentation.rows import Report
 from planwright.settings.settings import Settings, load
 
@@ -33,7 +33,7 @@ _CACHED_BY = {"provider": "json_extract(data, '$.provider')", "run": "run_id", "
 _CACHED_BY |= {"tenant": "tenant"}
 _CACHED = """SELECT {column} AS name, sum(json_extract(data, '$.cached_tokens')) AS cached,
     sum(json_extract(data, '$.input_tokens')) AS sent FROM journal
-    WHERE type = 'llm_call' GROUP BY name"""
+    WHERE type = 'llm_call' AND json_extract(data, '$.error') IS NULL GROUP BY name"""
 _OPEN = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
 _WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced
@@ -44,7 +44,7 @@ _WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost
 def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
     """Print the usage of a workspace, a page of its rows, and all its limits."""
     settings = load(workspace)
-    usage = usage_of(settings, by, datetime.now(UTC))
+    usage = usage_of(settings, by, now_of(settings))
     total, rows = len(usage["rows"]), usage["rows"][page.skipped : page.skipped + page.limit]
     if as_json:
         print(json.dumps({**usage, "rows": rows, **page.counts(total)}, ensure_ascii=False, indent=2))

@@ -36,7 +36,6 @@ from planwright.graph.forks.fork_rules import (
 )
 from planwright.graph.wiring import Compiled
 from planwright.state.agent_state import Task
-from planwright.state.invocation import Clock
 
 NOT_BEGUN = frozenset(("__start__", "session_event"))
 
@@ -113,10 +112,9 @@ class _Moment:
 class Forking:
     """Begin forks of runs, and list the points they can begin at."""
 
-    def __init__(self, graph: Compiled, stores: Stores, clock: Clock) -> None:
+    def __init__(self, graph: Compiled, stores: Stores) -> None:
         self._graph = graph
         self._stores = stores
-        self._clock = clock
 
     async def begin(
         self,
@@ -173,7 +171,7 @@ class Forking:
             again=done_again(source, retained),
         )
         carried = carried_results(new.run_id, retained, source, run.run_id)
-        await self._stores.forks.begin(new, fork, carried, self._clock())
+        await self._stores.forks.begin(new, fork, carried, self._stores.time.now())
 
     async def points(self, name: str) -> list[Point]:
         """List the checkpoints of a thread, or of one run, the newest first."""
@@ -256,7 +254,7 @@ class Forking:
             request=run.request,
             messages=messages_to_dict(up_to_request(messages)),
             context={**run.context, **now},
-            started_at=self._clock().isoformat(),
+            started_at=self._stores.time.now().isoformat(),
         )
 
 

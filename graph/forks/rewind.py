@@ -18,17 +18,15 @@ from planwright.graph.checks import read_state, thread_of, without_checkpoint
 from planwright.graph.forks.fork import Forking, checkpoint_id_of, has_begun
 from planwright.graph.wiring import Compiled
 from planwright.state.agent_state import Task
-from planwright.state.invocation import Clock
 
 
 class Rewinding:
     """Begin runs at older checkpoints of a thread whose newest run has ended."""
 
-    def __init__(self, graph: Compiled, stores: Stores, arrivals: Arrivals, clock: Clock) -> None:
+    def __init__(self, graph: Compiled, stores: Stores, arrivals: Arrivals) -> None:
         self._graph = graph
         self._stores = stores
         self._arrivals = arrivals
-        self._clock = clock
 
     async def base(self, entry: object, config: RunnableConfig) -> StateSnapshot | None:
         """Find the older checkpoint that an entry begins at; None for the newest, and where none can begin.
@@ -67,13 +65,13 @@ class Rewinding:
         """
         source = await self._source(arrival, base)
         if arrival.entry is None:
-            forking = Forking(self._graph, self._stores, self._clock)
+            forking = Forking(self._graph, self._stores)
             await forking.again(source, checkpoint_id_of(base), read_context(arrival.context))
             return
         run, _ = await self._arrivals.run_for(arrival)
         task = Task(task=run.request).model_dump(mode="json")
         fork = Fork(run_id=run.run_id, source_run=source, checkpoint_id=checkpoint_id_of(base), task=task)
-        await self._stores.forks.begin(run, fork, [], self._clock())
+        await self._stores.forks.begin(run, fork, [], self._stores.time.now())
 
     async def _unanswered(self, base: StateSnapshot, thread_id: str) -> bool:
         """Say whether a request was at work at a checkpoint, and now none is."""

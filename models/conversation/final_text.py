@@ -6,6 +6,7 @@ import re
 from collections.abc import Container, Iterable
 
 from langchain_core.messages import AIMessage
+from pydantic import JsonValue
 
 from planwright.domain.doubt import UNDECIDED
 from planwright.models.replies.truncated import why_unfinished
@@ -32,6 +33,17 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
     return LoopOutcome(status="completed", text=text)
 
 
+def ending_with_questions(text: str, questions: JsonValue) -> LoopOutcome:
+    """End a loop with the questions of its model to the user, behind what it says beside them."""
+    return LoopOutcome(status="needs_input", text="\n".join(filter(None, (text.strip(), phrase(questions)))))
+
+
+def phrase(questions: JsonValue) -> str:
+    """Put one to four questions on lines of their own."""
+    lines = [str(question) for question in questions] if isinstance(questions, list) else []
+    return "\n".join(lines) or "What do you mean?"
+
+
 def without_call(text: str) -> LoopOutcome:
     """End a loop whose model was told that it writes its calls as text, and did so again."""
     return LoopOutcome(status="failed", code="model", text=f"{text.strip()}\n{WRITTEN}")
@@ -52,7 +64,7 @@ def written_call(reply: AIMessage, names: Container[str]) -> str:
 def with_doubts(outcome: LoopOutcome, doubts: Iterable[CallDoubt]) -> LoopOutcome:
     """End a loop as escalated where a person left open whether a call of it happened."""
     left = sum(doubt.status == "left" for doubt in doubts)
-    if not left or outcome.status not in ("completed", "failed"):
+    if not left or outcome.status not in ("completed", "needs_input", "failed"):
         return outcome
     which = "a call" if left == 1 else f"{left} calls"
     text = f"{outcome.text}\n(Nobody knows whether {which} of this happened.)"

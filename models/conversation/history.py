@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from planwright.models.conversation.call_arguments import flaw_of, whole
+from planwright.models.conversation.provider_data import carried
 from planwright.prompts.fence import OURS
 
 UNANSWERED = "no result: the call was not made, or its answer was lost"
@@ -45,7 +46,7 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
     Returns the reply, which any provider and any store take, and, by position, what was wrong with
     calls that cannot be made.
     """
-    used, wrong = set(taken), dict[int, str]()
+    used, wrong, renamed = set(taken), dict[int, str](), dict[str, str]()
     calls: list[dict[str, Any]] = []
     read = list(reply.tool_calls or ())
     for position, call in enumerate((*read, *(reply.invalid_tool_calls or ()))):
@@ -58,10 +59,14 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
             wrong[position] = flaw
         call_id = _own_id(fields.get("id"), f"{id_}_{position}", used)
         used.add(call_id)
+        if isinstance(own := fields.get("id"), str) and own != call_id:
+            renamed[own] = call_id
         spelled = _NOT_IN_A_NAME.sub("_", name)[:64] if isinstance(name, str) else ""
         calls.append({"name": spelled or "unnamed", "args": {} if bad_args else args, "id": call_id})
     text = whole(_text(reply.content))
-    return AIMessage(text, tool_calls=calls, id=id_, usage_metadata=reply.usage_metadata), wrong
+    own_data = carried(reply, renamed)
+    usage = reply.usage_metadata
+    return AIMessage(text, tool_calls=calls, id=id_, usage_metadata=usage, additional_kwargs=own_data), wrong
 
 
 def _text(content: object) -> str:

@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
 from planwright.models.calling import Models
+from planwright.models.conversation.provider_data import size_of
 from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.context import ContextSettings
@@ -52,6 +53,7 @@ class Shortening:
     ) -> bool:
         """Say whether a conversation fills more of the context than it should."""
         size = count_tokens_approximately(seen, tools=[dict(tool) for tool in tools])
+        size += size_of(seen)
         return not route.embedded and size > self._limits.compact_at * route.context
 
     async def of(

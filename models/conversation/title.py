@@ -13,7 +13,6 @@ from planwright.state.invocation import Invocation
 
 LONGEST = 60
 READ = 2000  # characters of a request that a title is made of
-NAME_S = 10
 NAME_TOKENS = 32
 _POLITE = re.compile(
     r"^(please|can you|could you|would you|i need you to|hi|hello|hey)\b[\s,]*", re.IGNORECASE
@@ -36,7 +35,6 @@ async def title_by(models: Models, route: ModelRoute | None, request: str, invoc
         role="title",
         system=render("title"),
         user=request[:READ],
-        timeout_s=NAME_S,
         max_tokens=NAME_TOKENS,
         temperature=0,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from planwright.domain.errors import (
 from planwright.models.failover.retry_after import retry_after
 from planwright.security.egress.unreachable import address_of, why_unreachable
 
+LONGEST_READ, LONGEST_QUOTED = 2_000, 200  # characters of what a provider says
 TRANSIENT = frozenset((408, 409, 425, 429))
 REFUSED_KEYS = frozenset((401, 402, 403))
 _OVERLOAD = re.compile(r"rate.?limit|too many requests|overloaded|over capacity|try again later", re.I)
@@ -58,8 +60,7 @@ def _was_sent(error: Exception) -> bool:
 
 
 def _classified(error: Exception, provider: str) -> ModelError | None:
-    status = _status(error)
-    says = " ".join(str(error).split())[:200]
+    status, says = _status(error), _provider_text(error)
     if status is not None:
         return _by_status(error, status, says, provider)
     kinds = {kind.__name__ for kind in type(error).__mro__}
@@ -74,11 +75,30 @@ def _classified(error: Exception, provider: str) -> ModelError | None:
     if kinds & {"APIError", "OpenAIError"} or (kinds & _STUMBLED and _OVERFLOW.search(says)):
         if _OVERFLOW.search(says):
             return _overflow(provider, says)
-        return ModelUnavailable(f"provider {provider} sent no usable reply: {says}", "try again later")
+        return ModelUnavailable(
+            f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
+        )
     if kinds & _STUMBLED:  # the SDK stumbled over it
-        report = says if _OVERLOAD.search(says) else "it is no chat completion"
+        report = says[:LONGEST_QUOTED] if _OVERLOAD.search(says) else "it is no chat completion"
         return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
     return None
+
+
+def _provider_text(error: Exception) -> str:
+    """Read what a provider says, in its own words: the SDK leaves out what is no text under `message`.
+
+    Gemini answers with a list, xAI with a text, Mistral with details, OpenRouter with others' words.
+    """
+    text, body = str(error), getattr(error, "body", None)
+    if isinstance(body, dict) and str(body.get("message")) in text:
+        body = {name: body[name] for name in ("code", "metadata") if body.get(name)}
+    elif isinstance(body, list) and body and isinstance(body[0], dict):
+        body = body[0].get("error", body[0])
+    words = (
+        body if isinstance(body, str) else json.dumps(body, default=str, ensure_ascii=False) if body else ""
+    )
+    known = not words or words in text
+    return " ".join((text if known else f"{text} - {words}").split())[:LONGEST_READ]
 
 
 def _by_status(error: Exception, status: int, says: str, provider: str) -> ModelError:
@@ -90,21 +110,21 @@ def _by_status(error: Exception, status: int, says: str, provider: str) -> Model
     if status in TRANSIENT or status >= 500 or _OVERLOAD.search(says):
         headers: Mapping[str, str] = getattr(getattr(error, "response", None), "headers", {})
         return ModelUnavailable(
-            f"provider {provider} answered HTTP {status}: {says}",
+            f"provider {provider} answered HTTP {status}: {says[:LONGEST_QUOTED]}",
             "try again later, or add a second provider",
             retry_after(headers, datetime.now(UTC)),
         )
     if status == 413 or _OVERFLOW.search(says):
         return _overflow(provider, says)
     return ModelRejected(
-        f"provider {provider} refused the request (HTTP {status}): {says}",
+        f"provider {provider} refused the request (HTTP {status}): {says[:LONGEST_QUOTED]}",
         f"check providers.{provider}.model and base_url",
     )
 
 
 def _overflow(provider: str, says: str) -> ContextOverflow:
     return ContextOverflow(
-        f"the conversation is too long for provider {provider}: {says}",
+        f"the conversation is too long for provider {provider}: {says[:LONGEST_QUOTED]}",
         f"begin a new thread, or set providers.{provider}.context",
     )
 

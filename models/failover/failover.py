@@ -11,6 +11,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -31,6 +32,8 @@ T = TypeVar("T")
 Move = Literal["next_key", "wait", "next_provider", "end"]
 MakeCall = Callable[[ModelRoute, int], Awaitable[T]]
 """Makes the call at a provider and model, with the key at a position."""
+Admit = Callable[[ModelRoute], AbstractAsyncContextManager[None]]
+"""Waits for a turn at a provider, and holds it."""
 Tell = Callable[[dict[str, Any]], None]
 Failure = ModelError | ProviderBudgetExceeded
 
@@ -59,6 +62,14 @@ class Attempt:
     """Provider and model that are asked if that fails; None for nobody."""
 
 
+@dataclass
+class Deadline:
+    """Until when a call is made again; the waiting for its turn puts that off."""
+
+    ends_at: float
+    """Second of the failover's clock."""
+
+
 class Failover:
     """Make calls until one succeeds; keys and breakers are remembered from call to call."""
 
@@ -81,19 +92,24 @@ class Failover:
         self._rings: dict[tuple[str, str], KeyRing] = {}
 
     async def serve(
-        self, routes: Sequence[ModelRoute], attempt: MakeCall[T], tell: Tell, deadline_s: float
+        self,
+        routes: Sequence[ModelRoute],
+        attempt: MakeCall[T],
+        tell: Tell,
+        deadline_s: float,
+        admit: Admit = lambda _: nullcontext(),
     ) -> T:
-        """Return the first reply, trying `routes` in order.
+        """Return the first reply, trying `routes` in order, each call once it is its turn.
 
         `tell` hears of every failure and of what follows from it. Raises what the last provider failed
         with; ModelRejected, ContextOverflow, ModelOutputInvalid and ModelInterrupted at once. A provider
         whose budget is spent is passed over; ProviderBudgetExceeded when that holds for all.
         """
-        ends_at = self._clock() + deadline_s
+        deadline = Deadline(self._clock() + deadline_s)
         failures: list[Failure] = []
-        for turn in self._turns(routes, failures, tell, ends_at):
+        for turn in self._turns(routes, failures, tell, deadline):
             try:
-                return await self._at(turn, attempt, tell, ends_at)
+                return await self._at(turn, attempt, tell, deadline, admit)
             except (ModelUnavailable, KeyRefused) as error:
                 failures.append(error)
             except ProviderBudgetExceeded as error:
@@ -102,7 +118,7 @@ class Failover:
         raise _together(failures)
 
     def _turns(
-        self, routes: Sequence[ModelRoute], failures: list[Failure], tell: Tell, ends_at: float
+        self, routes: Sequence[ModelRoute], failures: list[Failure], tell: Tell, deadline: Deadline
     ) -> Iterator[Attempt]:
         """Name whom to ask: by priority who does not rest, and then, the soonest first, who does.
 
@@ -115,13 +131,13 @@ class Failover:
             key = self._ring(route).awake(self._clock())
             if key is None:
                 resting.append(route)
-            then = self._rested(resting, ends_at, among=len(routes))
+            then = self._rested(resting, deadline.ends_at, among=len(routes))
             onward = follows or (then[0].route if then else None)
             if key is not None:
                 yield Attempt(route, key, onward)
             else:
                 tell(_event_data(route, None, self._resting(route), "next_provider", 0, onward))
-        then = self._rested(resting, ends_at, among=len(routes))
+        then = self._rested(resting, deadline.ends_at, among=len(routes))
         queued = [turn.route for turn in then]
         failures += [self._resting(route) for route in resting if route not in queued]
         yield from then
@@ -141,24 +157,34 @@ class Failover:
             for turn, then in zip(turns, [*turns, None][1:], strict=True)
         ]
 
-    async def _at(self, turn: Attempt, attempt: MakeCall[T], tell: Tell, ends_at: float) -> T:
+    async def _at(
+        self, turn: Attempt, attempt: MakeCall[T], tell: Tell, deadline: Deadline, admit: Admit
+    ) -> T:
         """Try one provider. Raises its last failure when it is the next one's turn."""
         route, key = turn.route, turn.key
         ring, retries, tried = self._ring(route), self._limits.retries, set[int]()
         if (rest := key.not_before - self._clock()) > 0:
-            if key.not_before >= ends_at:  # those who were asked meanwhile took their time
+            if key.not_before >= deadline.ends_at:  # those who were asked meanwhile took their time
                 raise self._resting(route)
             await self._sleep(rest)
         while True:
+            began, serves = self._clock(), key.usable(self._clock())
             try:
-                return await self._call(route, key, attempt)
+                async with admit(route):
+                    now = self._clock()
+                    deadline.ends_at += now - began
+                    if serves and not key.usable(now):  # those whose turn was before have found that it fails
+                        if (other := ring.awake(now)) is None:
+                            break
+                        key = other
+                    return await self._call(route, key, attempt)
             except ModelError as failure:
                 now = self._clock()
                 tried.add(key.position)
-                _mark(key, failure, now, self._limits.key_cooldown_s)
+                key.mark(failure, now, self._limits.key_cooldown_s)
                 wait = self._backoff(self._limits.retries - retries, failure)
                 fresh, later = ring.rested(now, tried), ring.soonest(now)
-                left = RetryState(fresh is not None, retries if later else 0, ends_at - now)
+                left = RetryState(fresh is not None, retries if later else 0, deadline.ends_at - now)
                 move = after(failure, left, wait)
                 tell(_event_data(route, key, failure, move, wait, turn.onward))
                 if move == "next_key" and fresh is not None:
@@ -168,15 +194,15 @@ class Failover:
                     key, retries = ring.rested(self._clock()) or later, retries - 1
                 else:
                     raise
+        tell(_event_data(route, None, self._resting(route), "next_provider", 0, turn.onward))
+        raise self._resting(route)
 
     async def _call(self, route: ModelRoute, key: Key, attempt: MakeCall[T]) -> T:
         key.breaker.begin()
         try:
             reply = await attempt(route, key.position)
         except ModelUnavailable:
-            if (
-                route.embedded
-            ):  # it stumbled over this request; nothing is overloaded, the next one is another
+            if route.embedded:  # it stumbled over this request; nothing is overloaded
                 key.breaker.abandoned()
             else:
                 key.breaker.failed(self._clock())
@@ -233,18 +259,7 @@ def after(failure: ModelError, left: RetryState, wait_s: float) -> Move:
     return "next_provider"
 
 
-def _mark(key: Key, failure: ModelError, now: float, cooldown_s: float) -> None:
-    """Let a key that failed rest, or take it out."""
-    if isinstance(failure, KeyRefused):
-        key.refused = True
-    elif isinstance(failure, ModelUnavailable):
-        key.cool(now, failure.retry_after, cooldown_s)
-        key.cause, key.next_step = failure.cause, failure.next_step
-
-
-def _together(
-    failures: list[Failure],
-) -> Failure:
+def _together(failures: list[Failure]) -> Failure:
     """Raise one provider's failure as it is; of several, the last, which then names them all.
 
     That all are over their budget is the failure only where nobody failed otherwise.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from planwright.domain.errors import KeyRefused, ModelError, ModelUnavailable
 from planwright.models.failover.breaker import CircuitBreaker
 from planwright.settings.providers import BreakerSettings
 
@@ -36,11 +37,15 @@ class Key:
         """Name the moment from which it may be sent with."""
         return max(self.not_before, self.breaker.rests_until())
 
-    def cool(self, now: float, asked_s: float, cooldown_s: float) -> None:
-        """Let others go first for as long as the provider asks, else for `cooldown_s`."""
-        self.rests_until = now + (asked_s or cooldown_s)
-        if asked_s:
-            self.not_before = now + asked_s
+    def mark(self, failure: ModelError, now: float, cooldown_s: float) -> None:
+        """Take it out where it was refused; else let others go first as long as the provider asks for."""
+        if isinstance(failure, KeyRefused):
+            self.refused = True
+        elif isinstance(failure, ModelUnavailable):
+            asked_s, self.cause, self.next_step = failure.retry_after, failure.cause, failure.next_step
+            self.rests_until = now + (asked_s or cooldown_s)
+            if asked_s:
+                self.not_before = now + asked_s
 
 
 class KeyRing:

@@ -10,10 +10,10 @@ import contextlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
-from langchain_core.messages import AIMessage
+from planwright.models.providers.sent_back import SENT_BACK, Json, SentBack
 
-Json = dict[str, object]
 _Speller = Callable[[int, Json], Json]
 ENDS = {
     "eos": "stop",
@@ -22,6 +22,10 @@ ENDS = {
     "stop_sequence": "stop",
     "complete": "stop",
     "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "content_filter",
+    "safety": "content_filter",
     "tool_use": "tool_calls",
     "function_call": "tool_calls",
 }
@@ -50,6 +54,7 @@ class ChunkForm:
         self._places: dict[object, int] = {}  # of the calls, by the number that the server gives them
         self._head: Json = {}
         self._usage: Json | None = None  # the newest; some servers count it up in every chunk
+        self._sent_back = SentBack()
 
     def chunk(self, body: Mapping[str, object]) -> Json:
         """Put the next chunk into the documented form."""
@@ -63,6 +68,12 @@ class ChunkForm:
         usage, self._usage = self._usage, None
         return {**self._head, "choices": [], "usage": usage} if usage else None
 
+    def sent_back(self) -> Json | None:
+        """Give the chunk with all that the server wants back of this message; None where that is nothing."""
+        own, self._sent_back = self._sent_back.whole(), SentBack()
+        choice: Json = {"index": 0, "delta": {SENT_BACK: own}, "finish_reason": None}
+        return {**self._head, "choices": [choice], "usage": None} if own else None
+
     def last(self) -> Json | None:
         """Give the chunk that is missing where a stream ended without a finish reason."""
         if self._ended or not self._head:
@@ -72,6 +83,8 @@ class ChunkForm:
         return {**self._head, "choices": [choice], "usage": None}
 
     def _choice(self, position: int, choice: Json) -> Json:
+        if isinstance(piece := choice.get("delta"), Mapping):
+            self._sent_back.add(piece)
         delta = _message(choice.get("delta"), self._call)
         end = read_reason(choice.get("finish_reason"), bool(self._calls))
         self._ended = self._ended or end is not None
@@ -94,6 +107,7 @@ class ChunkForm:
         else:
             self._calls.append(_call_id(call, place))
             call["id"] = self._calls[place]
+        self._sent_back.add_call(self._calls[place], call)
         arguments = function.get("arguments")
         function["arguments"] = arguments if isinstance(arguments, str) else _spelled(arguments, "")
         return {**call, "index": place, "type": "function", "function": function}
@@ -154,12 +168,6 @@ def read_reason(value: object, calls: bool) -> str | None:
     return "tool_calls" if calls and known == "stop" else known
 
 
-def without_reasoning(message: AIMessage) -> AIMessage:
-    """Leave out what a model said of its thinking: no other call is told of it, and no state keeps it."""
-    rest = {key: value for key, value in message.additional_kwargs.items() if key != REASONING}
-    return message.model_copy(update={"additional_kwargs": rest})
-
-
 def _head(body: Mapping[str, object], kind: str) -> Json:
     created, id_ = body.get("created"), body.get("id")
     return {
@@ -171,9 +179,14 @@ def _head(body: Mapping[str, object], kind: str) -> Json:
 
 
 def _choice(position: int, choice: Json) -> Json:
-    message = _message(choice.get("message"), _whole_call)
+    sent_back = SentBack()
+    if isinstance(piece := choice.get("message"), Mapping):
+        sent_back.add(piece)
+    message = _message(choice.get("message"), partial(_whole_call, sent_back))
     message.setdefault("content", None)
     message["role"] = "assistant"
+    if own := sent_back.whole():
+        message[SENT_BACK] = own
     end = read_reason(choice.get("finish_reason"), bool(message.get("tool_calls")))
     whole = "tool_calls" if message.get("tool_calls") else "stop"  # nothing is missing of a whole reply
     return {**choice, "index": position, "message": message, "finish_reason": end or whole}
@@ -195,8 +208,9 @@ def _message(value: object, spell: _Speller) -> Json:
     return message
 
 
-def _whole_call(position: int, call: Json) -> Json:
+def _whole_call(sent_back: SentBack, position: int, call: Json) -> Json:
     function = _function(call)
+    sent_back.add_call(_call_id(call, position), call)
     arguments = function.get("arguments")
     text = arguments if isinstance(arguments, str) else _spelled(arguments, "{}")
     function["arguments"] = plain_arguments(text)

@@ -10,6 +10,7 @@ import httpx
 
 from planwright.models.bounded import Bounded
 from planwright.models.providers.common_form import ChunkForm, completion
+from planwright.models.providers.sent_back import Json
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
@@ -21,6 +22,8 @@ class CommonWire(Bounded):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises httpx.TransportError and what Bounded raises."""
         response = await super().handle_async_request(request)
+        if request.url.path.endswith("/responses"):  # events and items of another form
+            return response
         kind = response.headers.get("content-type", "").lower()
         if response.is_success and kind.startswith("text/event-stream"):
             response.stream = _Chunks(cast(httpx.AsyncByteStream, response.stream))
@@ -45,8 +48,27 @@ def _as_event(body: bytes) -> bytes:
 
     Gateways that report an error with status 200 do so as JSON, whatever was asked for. The OpenAI SDK looks
     for events in it, finds none, and the error is lost: a conversation that is too long looks like an outage.
+    The whole completion of a server that does not stream is one chunk.
     """
+    try:
+        content = json.loads(body.removeprefix(BOM))
+    except ValueError:
+        content = None
+    if isinstance(content, dict) and isinstance(content.get("choices"), list) and not content.get("error"):
+        return _spelled(_one_chunk(completion(content)))
     return b"".join(b"data: " + line + b"\n" for line in body.splitlines()) + b"\n"
+
+
+def _one_chunk(content: Json) -> Json:
+    """Spell a completion as the one chunk of a stream."""
+    choices = []
+    for choice in cast(list[Json], content["choices"]):
+        delta = dict(cast(Json, choice.get("message") or {}))
+        calls = cast(list[Json], delta.get("tool_calls") or [])
+        delta["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
+        rest = {name: value for name, value in choice.items() if name != "message"}
+        choices.append({**rest, "delta": delta})
+    return {**content, "object": "chat.completion.chunk", "choices": choices}
 
 
 class _Chunks(httpx.AsyncByteStream):
@@ -65,8 +87,9 @@ class _Chunks(httpx.AsyncByteStream):
                 data.clear()
         if data:
             yield _event(form, b"\n".join(data))
-        if used := form.used():  # no [DONE] came
-            yield _spelled(used)
+        for chunk in (form.sent_back(), form.used()):  # no [DONE] came
+            if chunk:
+                yield _spelled(chunk)
 
     async def aclose(self) -> None:
         """Close the connection, or give it back."""
@@ -90,7 +113,7 @@ async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
 def _event(form: ChunkForm, data: bytes) -> bytes:
     """Spell one event anew; nothing where it says nothing."""
     if data.strip() == DONE:
-        ends = (form.last(), form.used())
+        ends = (form.sent_back(), form.last(), form.used())
         return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
     try:
         body = json.loads(data)

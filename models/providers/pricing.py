@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from langchain_core.messages import AIMessage
 
-from planwright.checkpoints.budget_usage import Amount
 from planwright.domain.errors import ModelError
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.settings.provider_budget import PriceSettings
@@ -72,6 +71,13 @@ def tokens_of(reply: AIMessage, estimate: int) -> tuple[int, int]:
     return estimate, estimated_reply_tokens(reply)
 
 
+def cached(reply: AIMessage) -> dict[str, int]:
+    """Read how much of a prompt the provider had in its cache; nothing where it says none."""
+    usage = reply.usage_metadata
+    tokens = usage.get("input_token_details", {}).get("cache_read", 0) if usage else 0
+    return {"cached_tokens": tokens} if tokens else {}
+
+
 def estimated_reply_tokens(reply: AIMessage) -> int:
     """Estimate the tokens of a reply that came without a count, four characters each as langchain-core does.
 
@@ -80,12 +86,8 @@ def estimated_reply_tokens(reply: AIMessage) -> int:
     return math.ceil(len(f"{reply.content}{reply.tool_calls or ''}") / 4)
 
 
-def used_in_vain(
-    error: ModelError, worst: Amount, priced: Callable[[int, int], int | None] = lambda *_: None
-) -> Amount:
-    """Count a call that failed: what it has used, or in full where its provider may have worked on it."""
+def used_in_vain(error: ModelError, worst: tuple[int, int]) -> tuple[int, int]:
+    """Count the tokens of a call that failed: as its provider says, or in full where it may have worked."""
     if error.used:
-        return Amount(sum(error.used), cost=priced(*error.used))
-    if error.worked or isinstance(error.__cause__, TimeoutError):
-        return worst
-    return Amount(cost=None if worst.cost is None else 0)
+        return error.used
+    return worst if error.worked or isinstance(error.__cause__, TimeoutError) else (0, 0)

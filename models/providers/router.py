@@ -12,6 +12,7 @@ from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.models.offline.model import NAME as OFFLINE
 from planwright.models.offline.model import OfflineModel
+from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.providers.matching import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.roles import role_route
 from planwright.security.redaction.chat_model import redacting
@@ -38,7 +39,7 @@ class Router:
         self._redactor = redactor or Redactor()
         self._models: dict[str, BaseChatModel] = {"embedded": OfflineModel()}
         if model is not None:
-            self._models[HOST_MODEL] = redacting(model, self._redactor)
+            self._models[HOST_MODEL] = redacting(plainly_replying(model), self._redactor)
         self._host_model = model
         self._connected: WeakKeyDictionary[
             asyncio.AbstractEventLoop, dict[tuple[str, str, int], BaseChatModel]
@@ -139,9 +140,9 @@ class Router:
     async def close(self) -> None:
         """Close the connections that were opened on this event loop."""
         for model in self._connected.pop(asyncio.get_running_loop(), {}).values():
-            client = getattr(model, "http_async_client", None)
-            if client is not None:
-                await client.aclose()
+            from planwright.models.providers.clients import close_client
+
+            await close_client(model)
 
     def chat_model(self, route: ModelRoute, key: int = 0) -> BaseChatModel:
         """Return the chat model of a route and key, made on first use. Call it on the loop that will ask."""
@@ -150,11 +151,11 @@ class Router:
         name = (route.provider, route.model, key)
         connected = self._connected.setdefault(asyncio.get_running_loop(), {})
         if name not in connected:
-            from planwright.models.providers.openai_compatible import chat_model  # it takes seconds to load
+            from planwright.models.providers.clients import client_of  # it takes seconds to load
 
             if (served := self.provider(route)) is None:
                 raise SetupError(
                     f"there is no provider {route.provider!r} any more", f"add [providers.{route.provider}]"
                 )
-            connected[name] = redacting(chat_model(route.provider, served, key), self._redactor)
+            connected[name] = redacting(client_of(route.provider, served, key), self._redactor)
         return connected[name]

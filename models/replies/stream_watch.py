@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from langchain_core.callbacks import AsyncCallbackHandler
@@ -12,10 +12,13 @@ from langchain_core.messages import AIMessage, AIMessageChunk, InvalidToolCall
 from langchain_core.outputs import ChatGenerationChunk, GenerationChunk
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, get_async_callback_manager_for_config
+from langchain_core.tracers._streaming import _StreamingCallbackHandler
 from langgraph.constants import TAG_NOSTREAM
 
+from planwright.domain.clock import heard
 from planwright.domain.errors import ModelError, ModelInterrupted, ModelOutputInvalid, ModelUnavailable
 
+T = TypeVar("T")
 CUT = "its arguments are no whole JSON object: they were cut off, or are misspelled"
 
 
@@ -24,9 +27,15 @@ class StreamWatch(AsyncCallbackHandler):
 
     def __init__(self, *, aloud: bool) -> None:
         self._aloud = aloud
+        self._read_along = True
         self.text = ""
         self.begun = False
         self._called: list[AIMessageChunk] = []
+
+    @property
+    def spoken(self) -> bool:
+        """Whether words of it are said aloud by now."""
+        return self._aloud and bool(self.text)
 
     async def on_llm_new_token(
         self,
@@ -39,18 +48,21 @@ class StreamWatch(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         """Hear of a piece of the reply; the first one a server sends is often empty."""
+        heard()
         message = getattr(chunk, "message", None)
         called = isinstance(message, AIMessageChunk) and bool(message.tool_call_chunks)
         if isinstance(message, AIMessageChunk) and called:
             self._called.append(AIMessageChunk(content="", tool_call_chunks=message.tool_call_chunks))
         self.text += token if isinstance(token, str) else ""
-        self.begun = self._aloud and (self.begun or bool(token) or called)
+        seen = self._aloud and self._read_along
+        self.begun = seen and (self.begun or bool(token) or called)
 
     def config(self, metadata: Mapping[str, Any] | None) -> RunnableConfig:
         """Make a config that listens, beside whoever listens already."""
         tags = [] if self._aloud else [TAG_NOSTREAM]
         base = ensure_config({"metadata": dict(metadata or {}), "tags": tags})
         listeners = get_async_callback_manager_for_config(base).copy()
+        self._read_along = any(isinstance(other, _StreamingCallbackHandler) for other in listeners.handlers)
         listeners.add_handler(self)
         return {**base, "callbacks": listeners}
 
@@ -71,8 +83,8 @@ class StreamWatch(AsyncCallbackHandler):
         """
         if not self._called:
             return reply
-        heard: AIMessageChunk = self._called[0] + self._called[1:]
-        cut = [chunk for chunk in heard.tool_call_chunks if not _is_object(chunk["args"])]
+        calls_heard: AIMessageChunk = self._called[0] + self._called[1:]
+        cut = [chunk for chunk in calls_heard.tool_call_chunks if not _is_object(chunk["args"])]
         closed = [
             call for chunk in cut for call in AIMessageChunk(content="", tool_call_chunks=[chunk]).tool_calls
         ]
@@ -86,6 +98,21 @@ class StreamWatch(AsyncCallbackHandler):
             for chunk in cut
         ]
         return reply.model_copy(update={"tool_calls": calls, "invalid_tool_calls": wrong})
+
+
+class StreamedReply(StreamWatch):
+    """Have a reply streamed, whether anybody reads along or not: only so can it be told from silence.
+
+    LangChain streams where a handler has these two methods (`BaseChatModel._should_stream`, 1.7).
+    """
+
+    def tap_output_aiter(self, run_id: UUID, output: T) -> T:
+        """Hand on what is streamed."""
+        return output
+
+    def tap_output_iter(self, run_id: UUID, output: T) -> T:
+        """Hand on what is streamed."""
+        return output
 
 
 def _is_object(text: str | None) -> bool:

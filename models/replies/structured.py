@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
+from planwright.prompts import as_data, render
 from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 
@@ -68,6 +69,12 @@ def asking(
         form = {"name": role, "schema": dict(schema), "strict": False}
         return model, {"response_format": {"type": "json_schema", "json_schema": form}}
     return model, {"response_format": {"type": "json_object"}} if way == "json_mode" else {}
+
+
+def with_form(messages: Sequence[AnyMessage], schema: Schema | None) -> list[AnyMessage]:
+    """Spell the form of the answer below the system message."""
+    system, *rest = messages
+    return [SystemMessage(f"{system.text}{render('form', form=as_data(schema))}"), *rest]
 
 
 def answered(reply: AIMessage) -> AIMessage:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
-from pydantic import JsonValue
 
 from planwright.checkpoints.stores import Stores
+from planwright.execution.run_account import DONE, account_of_run
+from planwright.models.conversation.final_text import phrase
 from planwright.models.offline.answering import answer_from_results
-from planwright.nodes.closing.respond import DONE, described_results, run_outcome
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
-from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
 
 SAY_IT_ALL = "(The embedded planner does not put two messages together: answer with the whole request.)"
@@ -20,17 +19,14 @@ def clarify(stores: Stores) -> Node[AgentState, AgentUpdate]:
 
     async def clarify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         plan = plan_of(state)
-        results = await described_results(state, stores)
-        status, _ = await run_outcome(state, stores, results, invocation_of(config).run_id)
+        account = await account_of_run(state, stores)
         questions = phrase(plan.steps[-1].params.get("questions"))
-        lines = [answer_from_results(results), questions, SAY_IT_ALL if state["route"].embedded else ""]
-        new_status = "needs_input" if status in DONE else status
+        lines = [
+            answer_from_results(account.results),
+            questions,
+            SAY_IT_ALL if state["route"].embedded else "",
+        ]
+        new_status = "needs_input" if account.status in DONE else account.status
         return {"answer": "\n".join(line for line in lines if line), "status": new_status}
 
     return clarify
-
-
-def phrase(questions: JsonValue) -> str:
-    """Put one to four questions on lines of their own."""
-    lines = [str(question) for question in questions] if isinstance(questions, list) else []
-    return "\n".join(lines) or "What do you mean?"

@@ -9,6 +9,7 @@ from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.stores import Stores
 from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.gathering import retried
+from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, RunVerdict
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import Invocation, invocation_of
@@ -31,7 +32,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
         update: AgentUpdate = {"results": known, "approved": False, "escalates": False}
         if gate.status == "approved" and gate.card.get("approve") == "accept":
             return {**update, "verdict": await _accept(gate, state, invocation)}
-        return {**apply_escalation(gate, state.get("attempts", Attempts())), **update}
+        return {**apply_escalation(gate, plan_of(state), state.get("attempts", Attempts())), **update}
 
     async def _accept(gate: Gate, state: AgentState, invocation: Invocation) -> RunVerdict:
         """Put it on record that a person accepts what the critic did not."""
@@ -47,7 +48,7 @@ def escalation(stores: Stores) -> Node[AgentState, AgentUpdate]:
     return escalation
 
 
-def apply_escalation(gate: Gate, attempts: Attempts) -> AgentUpdate:
+def apply_escalation(gate: Gate, plan: Plan, attempts: Attempts) -> AgentUpdate:
     """Turn a decision into what happens next: verify the same plan again, make another, or end."""
     tried = attempts.model_copy(update={"escalations": attempts.escalations + 1})
     if gate.status == "approved" or (gate.status == "responded" and gate.effects):
@@ -60,5 +61,6 @@ def apply_escalation(gate: Gate, attempts: Attempts) -> AgentUpdate:
             "attempts": tried.model_copy(update=again),
             "findings": [finding],
             "plan": None,
+            "draft": plan,
         }
     return {}

@@ -19,7 +19,7 @@ from planwright.critic.verdict_inputs import VerdictInputs
 from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.plan import Plan
-from planwright.domain.results import RunStatus, RunVerdict, StepResult
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.fact_reader import FactReader
@@ -46,7 +46,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
         _tell_end(invocation, plan, results, key)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
-        if changed and not invocation.cancelled_by:
+        in_doubt = any(r.code in UNKNOWN for r in results)  # a person is asked about it first
+        if changed and not in_doubt and not invocation.cancelled_by:
             again = asked_again(attempts, changed if state["gate_id"] else [])
             return {"verdict": None, "results": settled, "status": "running", **again}
         facts = await reader.of(state, settled, verdicts, invocation)
@@ -66,6 +67,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             checkpoint = await _checkpoint(stores, invocation, plan, verdict, results)
             ruled = Ruled(row, plan, verdict, inputs.spelled(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
+            _tell_checkpoint(invocation, checkpoint)
         _tell_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
@@ -90,14 +92,11 @@ async def _without_results(
 async def _checkpoint(
     stores: Stores, invocation: Invocation, plan: Plan, verdict: RunVerdict, results: list[StepResult]
 ) -> SessionCheckpoint | None:
-    """Sum up where a session stands after a verdict, and tell it; None for a run that is no session."""
+    """Sum up where a session stands after a verdict; None for a run that is no session."""
     if not invocation.in_session:
         return None
     spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-    checkpoint = checkpoint_after(plan, verdict, results, dict(vars(spent)))
-    event_fields = {"hash": checkpoint.hash, "verdict": verdict.verdict, "next_step": checkpoint.next_step}
-    invocation.emit("checkpoint", event_fields, checkpoint.hash)
-    return checkpoint
+    return checkpoint_after(plan, verdict, results, dict(vars(spent)))
 
 
 def round_of(plan: Plan, attempts: Attempts) -> str:
@@ -140,31 +139,14 @@ def _after(
     if verdict.verdict == "replan":
         tried = attempts.model_copy(update={"replans": attempts.replans + 1})
         update |= {"findings": failures(results, verdict.step_scores), "attempts": tried}
-        return {**update, "approved": False, "executed": plan_of(state), "escalates": False}
+        plan = plan_of(state)
+        return {**update, "approved": False, "executed": plan, "draft": plan, "escalates": False}
     can_plan = not (state["route"].embedded or attempts.fixed)
     acted = (
         any(fact.acted for fact in facts) and not attempts.fixed
     )  # an undoing is begun again by its command
     asks = not cancelled and needs_person(state["checked"], settled, verdict, acted=acted, can_plan=can_plan)
     return {**update, "status": "running", "escalates": asks}
-
-
-def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
-    """Name how a run ends, from its steps and the verdict."""
-    statuses = [result.status for result in results.values()]
-    if any(result.code == "budget_exceeded" for result in results.values()):
-        return "budget_exceeded"
-    if any(result.code == "timeout" for result in results.values()):
-        return "timeout"
-    if any(result.code in UNKNOWN for result in results.values()):
-        return "escalated"
-    if any(result.code == CANCELLED for result in results.values()):
-        return "cancelled"
-    if "failed" in statuses:
-        return "failed"
-    if verdict is not None and verdict.verdict != "accept":
-        return "escalated"
-    return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 
 
 async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdict) -> BudgetExceeded | None:
@@ -189,6 +171,12 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
     cancelled = any(result.code == CANCELLED for result in results)
     kind: EventType = "plan_cancelled" if cancelled else "plan_failed" if failed else "plan_complete"
     invocation.emit(kind, data, key)
+
+
+def _tell_checkpoint(invocation: Invocation, checkpoint: SessionCheckpoint | None) -> None:
+    if checkpoint is not None:
+        fields = {"hash": checkpoint.hash, "verdict": checkpoint.verdict, "next_step": checkpoint.next_step}
+        invocation.emit("checkpoint", fields, checkpoint.hash)
 
 
 def _tell_verdict(invocation: Invocation, verdict: RunVerdict, key: str) -> None:

@@ -8,8 +8,8 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
 from planwright.domain.results import TERMINAL, answer_id
+from planwright.execution.run_account import DONE
 from planwright.models.providers.common_form import REASONING
-from planwright.nodes.closing.respond import DONE
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node

@@ -16,7 +16,6 @@ from planwright.state.agent_state import AgentState, AgentUpdate, PlanningDecisi
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
-VOTE_S = 10
 PLAN_IN_REQUEST = "the plan is given"
 VERBS = frozenset(
     "search find create send write compare analyze check draft build email research read list summarize"
@@ -63,7 +62,7 @@ def votes(decision: PlanningDecision, threshold: int, has_fast: bool) -> bool:
 async def _vote(models: Models, state: AgentState, invocation: Invocation) -> bool | None:
     """Ask the model whether a plan is needed; None when it gives no clear answer."""
     request = state["request"]
-    prompt = Prompt("planning", render("planning"), request, timeout_s=VOTE_S, max_tokens=3, temperature=0)
+    prompt = Prompt("planning", render("planning"), request, max_tokens=3, temperature=0)
     try:
         reply = await models.complete(state["route"], prompt, invocation, "planning")
     except (ModelError, LimitExceeded, SetupError):

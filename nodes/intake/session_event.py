@@ -50,6 +50,7 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
             "plan": None,
             "checked": [],
             "changes": [],
+            "done": [],
             "draft": None,
             "findings": [],
             "attempts": Attempts(),

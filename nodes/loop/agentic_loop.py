@@ -21,7 +21,7 @@ from planwright.state.step_board import parked_if_drained
 
 
 def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:
-    """Answer a simple request by a model with tools; its last words are the answer.
+    """Answer a simple request by a model with tools; its last words are the answer, or its questions.
 
     A run whose every effect was refused ends so, whatever the model says of it.
     """
@@ -31,7 +31,7 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         invocation = invocation_of(config)
         invocation.speak_from_here()
         invocation.answer_from_here(config)
-        tools = tuple(name for name in state["tools"] if name not in CLOSING)
+        tools = (*(name for name in state["tools"] if name not in CLOSING), "clarify")
         route = serving(settings, "agent", state["route"])
         loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         opening = LoopInput(loop=loop, conversation=state["messages"], compacted=state.get("compacted"))
@@ -39,7 +39,7 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         ended = await parked_if_drained(work)
         outcome = loop_outcome(ended)
         completed = outcome.status == "completed"
-        if completed and await stores.doubts.of_run(invocation.run_id):
+        if outcome.status in ("completed", "needs_input") and await stores.doubts.of_run(invocation.run_id):
             return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says
         refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
         return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}

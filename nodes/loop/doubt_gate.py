@@ -13,7 +13,7 @@ from planwright.approvals.card import doubt_list
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.stores import Stores
-from planwright.domain.doubt import Doubt
+from planwright.domain.doubt import NOBODY_KNOWS, Doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
@@ -87,12 +87,13 @@ def doubt_card(goal: str, doubts: Sequence[Doubt], calls: Sequence[ToolCall]) ->
     statement = "it happened" if len(doubts) == 1 else "each of them happened"
     asks = f"Say whether {statement}. Reject: leave it open; the same call is refused until it is decided."
     return {
+        "goal": goal,
         "capability": "escalation",
         "step_id": ", ".join(doubt.step_id for doubt in doubts),
         "description": f"{asks} For: {goal}",
-        "args": {doubt.step_id: doubt.why for doubt in doubts},
+        "args": {},
         **doubt_list(doubts, [doubt.step_id for doubt in doubts]),
-        "reason": "nobody knows whether it happened",
+        "reason": NOBODY_KNOWS,
         "risk": highest_risk(*(call.checked.risk for call in calls if call.checked)),
         "mode": "destructive",
         "effect": "blind",

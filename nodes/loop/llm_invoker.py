@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -10,7 +10,14 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
-from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted, SetupError
+from planwright.domain.errors import (
+    ContextOverflow,
+    LimitExceeded,
+    ModelCancelled,
+    ModelError,
+    ModelInterrupted,
+    SetupError,
+)
 from planwright.execution.grants import Grants
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
@@ -20,6 +27,7 @@ from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
     closing_words,
+    ending_with_questions,
     part,
     without_call,
     written_call,
@@ -29,13 +37,14 @@ from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
 from planwright.models.model_calls import ChatPrompt
 from planwright.planning.taint import Taint
-from planwright.prompts import instructed
+from planwright.prompts import instructed, section
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node, ended_by
 
 PROGRESS_EVERY = 10
+ASK_ALONE = "not asked: put your questions alone, when the other calls have returned"
 
 
 def llm_invoker(
@@ -56,7 +65,7 @@ def llm_invoker(
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        prompt = _prompt(state, steering, profile.instructions)
+        prompt = _prompt(state, steering, profile.instructions, await reader.surroundings(invocation))
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -64,17 +73,18 @@ def llm_invoker(
         chat = ChatPrompt("agent", prompt, wire, place=invocation.front if loop.lane == "main" else None)
         try:
             reply, notes = await _ask(models, chat, key, loop, invocation)
-        except ContextOverflow as error:
-            return {"outcome": without_reply(error)} if fitted else {"crowded": True}
         except (LimitExceeded, ModelError, SetupError) as error:
-            return {"outcome": without_reply(error)}
+            crowded = isinstance(error, ContextOverflow) and not fitted
+            return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
         own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
         read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
-        read, added = answer_searches(read, clean, allowed, loop.goal, granted)
-        calls = with_shared_gate(await _of_earlier(read, reader, stores, invocation), key)
-        batch = await record_calls(calls, loop.goal, key, stores.plans, invocation)
+        if question := _question(loop, read, clean):
+            words = AIMessage(question.text, id=clean.id)
+            return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
+        read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
+        calls, batch = await _recorded(read, key, loop, reader, stores, invocation)
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
@@ -89,10 +99,26 @@ def llm_invoker(
     return llm_invoker
 
 
-def _prompt(state: LoopState, steering: Sequence[AnyMessage], instructions: str) -> list[AnyMessage]:
-    """Show the model its instructions, and of the conversation what is not left out."""
+def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> LoopOutcome | None:
+    """End the main loop with the questions that a reply puts, where it does nothing else."""
+    if loop.lane != "main" or len(calls) != 1 or not calls[0].asks:
+        return None
+    return ending_with_questions(reply.text, calls[0].step.step.params.get("questions"))
+
+
+def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
+    """Leave out of a reply of the main loop the questions that it puts beside other calls."""
+    if loop.lane != "main":
+        return calls
+    return [call.model_copy(update={"error": ASK_ALONE}) if call.asks else call for call in calls]
+
+
+def _prompt(
+    state: LoopState, steering: Sequence[AnyMessage], instructions: str, surroundings: Mapping[str, object]
+) -> list[AnyMessage]:
+    """Show the model its instructions, where it works, and of the conversation what is not left out."""
     seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-    return [SystemMessage(instructed("agent", instructions)), *seen]
+    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', surroundings)}"), *seen]
 
 
 async def _ask(
@@ -126,12 +152,13 @@ def _offered(state: LoopState, granted: Sequence[str], allowed: Registry) -> tup
     return (*granted, *offered_whole(state["conversation"]), *more)
 
 
-async def _of_earlier(
-    read: list[ToolCall], reader: CallReader, stores: Stores, invocation: Invocation
-) -> list[ToolCall]:
-    """Refuse the calls that would repeat what is in doubt, and ask for those that repeat what was done."""
+async def _recorded(
+    read: list[ToolCall], key: str, loop: LoopTask, reader: CallReader, stores: Stores, invocation: Invocation
+) -> tuple[list[ToolCall], str]:
+    """Put calls on record: refused where one is in doubt, gated where it may repeat what is done."""
     calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
-    return await asking_again(calls, stores, invocation, reader.registry)
+    calls = with_shared_gate(await asking_again(calls, stores, invocation, reader.registry), key)
+    return calls, await record_calls(calls, loop.goal, key, stores.plans, invocation)
 
 
 def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:
@@ -154,6 +181,8 @@ def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome
     """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
     if isinstance(error, LimitExceeded):
         return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
+    if isinstance(error, ModelCancelled):
+        return LoopOutcome(status="cancelled", code="cancelled", text=str(error))
     if isinstance(error, ModelInterrupted):
         return LoopOutcome(status="failed", code="model", text=part(error.partial, str(error)))
     return LoopOutcome(status="failed", code="model", text=str(error))

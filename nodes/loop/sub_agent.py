@@ -16,7 +16,7 @@ from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_budget import LoopBudget
@@ -77,8 +77,8 @@ def lane_opening(
         max_turns=turns if isinstance(turns, int) else None,
         budgets=(*parent.budgets, budget),
     )
-    expected = as_data(str(args["expected"]))
-    text = render("sub_agent", task=as_data(task.goal), expected=expected)
+    sections = section("task", task.goal) + section("expected", str(args["expected"] or ""))
+    text = render("sub_agent", sections=sections)
     return LoopInput(loop=task, conversation=[HumanMessage(text, id=f"{checked.uid}_task")])
 
 

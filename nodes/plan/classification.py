@@ -17,13 +17,12 @@ from planwright.domain.results import Finding
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 SHORTLIST = 32  # all that is built in, and room for some that are not
-CHOOSE_S = 15
 CHOOSE_TOKENS = 512
 REPLY = {
     "type": "object",
@@ -95,14 +94,14 @@ async def _choose(
     prompt = Prompt(
         role="classification",
         system=render("classification"),
-        user=render(
-            "classification_task",
-            task=as_data(state["task"].task),
-            capabilities=as_data(described),
-            findings=as_data([str(finding) for finding in findings]),
+        user="".join(
+            [
+                section("task", state["task"].task),
+                section("capabilities", described),
+                section("findings", [str(finding) for finding in findings], foreign=True),
+            ]
         ),
         schema=REPLY,
-        timeout_s=CHOOSE_S,
         max_tokens=CHOOSE_TOKENS,
         temperature=0,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from langchain_core.runnables import RunnableConfig
 
@@ -15,20 +15,30 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.serde import storable
-from planwright.domain.errors import FeedbackUnheard, ModelError, ModelOutputInvalid, PlanInvalid
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import (
+    FeedbackUnheard,
+    ModelCancelled,
+    ModelError,
+    ModelOutputInvalid,
+    ModelOverdue,
+    PlanInvalid,
+)
 from planwright.domain.hashing import canonical_json
-from planwright.domain.plan import CLOSING, DELEGATE, WHOLE, Plan
-from planwright.domain.plan_reading import read_plan
+from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
+from planwright.execution.planner_message import aftermath, opening
+from planwright.execution.run_so_far import read_so_far
+from planwright.execution.surroundings import surroundings_reader
 from planwright.models.calling import Models
-from planwright.models.json_reply import read_value
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
+from planwright.models.roles import role_route
 from planwright.nodes.plan.task_extraction import history
-from planwright.planning.catalogue import MOST_LINES, catalogue, describe_capability, detailed, details
-from planwright.planning.reply_schema import PLAN_FORM
-from planwright.prompts import instructed, prompts_hash, section
+from planwright.planning.catalogue import MOST_LINES, catalogue, describe_capability, detailed
+from planwright.planning.done_steps import continued
+from planwright.planning.plan_proposal import PlanProposal, proposal_of
+from planwright.planning.reply_schema import plan_form
+from planwright.prompts import instructed, prompts_hash
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts
@@ -38,31 +48,14 @@ from planwright.state.node import Node
 
 SQL = "sql.query"
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
-
-
 MOST_SYNONYMS = 50  # of what was read as something else
 
 
-@dataclass(frozen=True)
-class PlanProposal:
-    """What the model answered: a plan, questions, or the reason why there is none."""
-
-    plan: Plan | None = None
-    """The plan; None where the model made none."""
-    cannot: str = ""
-    """Why there is no plan, in words; "" where there is one."""
-    instead: tuple[str, ...] = ()
-    """Requests of a kind that is understood, where there is no plan."""
-    repaired: bool = False
-    """Whether it was written otherwise than a plan is spelled."""
-    read_as: tuple[str, ...] = ()
-    """What of the plan was read as something else, a sentence each."""
-
-
 def planner(
-    models: Models, registry: Registry, blobs: Blobs, settings: Settings, call_context: CallContext
+    models: Models, registry: Registry, stores: Stores, settings: Settings, call_context: CallContext
 ) -> Node[AgentState, AgentUpdate]:
     """Freeze the compiled context, ask for a plan, and read the reply."""
+    surroundings = surroundings_reader(registry, call_context)
 
     async def planner(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, attempts = invocation_of(config), state.get("attempts", Attempts())
@@ -72,9 +65,12 @@ def planner(
         allowed = await allowed_in_run(registry, call_context.chains, invocation.run_id, profile)
         names = dict.fromkeys([*state["shortlist"], *allowed.chains])
         shortlisted = [capability for name in names if (capability := allowed.get(name))]
+        so_far = await read_so_far(state, stores)
         context = compiled_context(state, shortlisted, allowed, profile, call_context.policy)
         context |= {
+            **so_far.context_parts(state),
             "databases": await _databases(shortlisted, call_context),
+            "about": await surroundings(invocation),
             "models": on_offer(settings.providers, state["route"]),
         }
         prompt = _prompt(context, allowed, shortlisted, state, profile, settings)
@@ -84,21 +80,22 @@ def planner(
             raise _unheard(state, error, invocation) from error
         update: AgentUpdate = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),
-            "context_hash": await asyncio.to_thread(blobs.put, canonical_json(context)),
+            "context_hash": await asyncio.to_thread(stores.blobs.put, canonical_json(context)),
             "changes": [],
         }
         if proposal.plan is None:
             return {**update, **_refusal(state, proposal, allowed)}
-        plan = proposal.plan.model_copy(
+        whole, done, read_as = continued(proposal.plan, so_far.done, so_far.calls)
+        plan = whole.model_copy(
             update={"plan_id": f"plan_{uuid.uuid4().hex[:12]}", "revision": attempts.revision + 1}
         )
-        if proposal.read_as:
-            event_fields = {"read_as": list(proposal.read_as[:MOST_SYNONYMS])}
+        if read_as := (*proposal.read_as, *read_as):
+            event_fields = {"read_as": list(read_as[:MOST_SYNONYMS])}
             invocation.emit("plan_repaired", event_fields, f"{attempts.plans}:read")
         data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.work)}
         data |= {"repaired": proposal.repaired}
         invocation.emit("plan_created", {**data, "context_hash": update["context_hash"]}, str(attempts.plans))
-        return {**update, "plan": plan}
+        return {**update, "plan": plan, "done": list(done)}
 
     return planner
 
@@ -114,15 +111,19 @@ def _prompt(
     """Say what can be done in the system message, which stays the same, and what is to do in the other."""
     lines = catalogue(list(allowed) if len(allowed) <= MOST_LINES else shortlisted)
     most = str(settings.planning.max_steps)
-    return Prompt(
+    prompt = Prompt(
         role="planner",
         system=instructed("planner", profile.instructions, max_steps=most, catalogue=lines),
-        user=_message(context, detailed(shortlisted, allowed.matches(state["task"].task))),
-        schema=PLAN_FORM,
+        user=opening(context, detailed(shortlisted, allowed.matches(state["task"].task))),
+        schema=plan_form(
+            judged=role_route(settings, "critic", state["route"]) is not None,
+            decides=bool(context["decisions"]),
+        ),
         schema_in_words=True,
-        timeout_s=_timeout(state["decision"].score, settings.planner.timeout_s),
         capabilities=_described(shortlisted),
     )
+    draft, aftermath_text = aftermath(context)
+    return prompt.going_on(draft, aftermath_text) if aftermath_text else prompt
 
 
 def compiled_context(
@@ -130,20 +131,11 @@ def compiled_context(
 ) -> dict[str, object]:
     """Gather everything the planner may see, and the versions it was made under."""
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
-    newest = {entry.uid for entry in state.get("checked", ())}
-    results = sorted(state.get("results", {}).values(), key=lambda result: result.uid in newest)
-    done = {
-        result.step_id: {"capability": result.capability, "status": result.status}
-        for result in results  # of steps with the same id that of the newest plan counts
-        if result.status == "completed"
-    }
     return {
         "task": task.task,
         "history": history(seen) if task.depends_on_chat_history else [],
         "memories": list(task.memories),
         "capabilities": _described(shortlisted),
-        "done": done,
-        "draft": _as_steps(state.get("draft")),
         "findings": [str(finding) for finding in state.get("findings", [])],
         "gates": {name: gate.reason for name, gate in policy.gates.items()},
         "decisions": [_as_known(spec) for spec in policy.decisions.values()],
@@ -168,45 +160,22 @@ async def _databases(shortlisted: list[Capability], call_context: CallContext) -
     return await asyncio.to_thread(schemas, call_context)
 
 
-def proposal_of(text: str) -> PlanProposal:
-    """Read a planner's reply. Raises ModelOutputInvalid or PlanInvalid, saying what is wrong."""
-    value, repaired = read_value(text)
-    fields = value if isinstance(value, dict) else {}
-    if fields.get("cannot"):
-        instead = fields.get("instead")
-        requests = tuple(map(str, instead[:3])) if isinstance(instead, list) else ()
-        return PlanProposal(cannot=str(fields["cannot"]), instead=requests, repaired=repaired)
-    if fields.get("clarify"):
-        value = _asking(fields["clarify"])
-    try:
-        plan, read_as = read_plan(value)
-        storable(plan.model_dump(mode="json"))
-    except (TypeError, RecursionError) as error:
-        raise PlanInvalid(
-            f"the plan holds what cannot be stored: {error}", "use plain text and numbers"
-        ) from error
-    return PlanProposal(plan, repaired=repaired or bool(read_as), read_as=read_as)
-
-
-def _asking(clarify: object) -> dict[str, object]:
-    """Make the plan that asks what is meant."""
-    questions = clarify if isinstance(clarify, list) else [clarify]
-    params = {"questions": [str(question) for question in questions[:4]]}
-    asking = {"id": "s1", "capability": "clarify", "params": params, "estimated_risk": "None"}
-    return {"goal": "Ask what is meant", "steps": [asking]}
-
-
 async def _ask(
     models: Models, state: AgentState, prompt: Prompt, invocation: Invocation, settings: Settings, round_: int
 ) -> PlanProposal:
     """Ask until the reply can be read: transport errors with backoff, unreadable replies with the error."""
-    repairs, request = 0, prompt
+    repairs, request, reply, in_all_s = 0, prompt, "", settings.planner.timeout_s
+    ends_at_s = invocation.worked_s + in_all_s
 
     async def ask(failures: int) -> str:
+        nonlocal reply
         key = f"planner:{round_}:{repairs}:{failures}"
-        return await models.complete(state["route"], request, invocation, key)
+        within = replace(request, timeout_s=ends_at_s - invocation.worked_s)
+        reply = await models.complete(state["route"], within, invocation, key)
+        return reply
 
     while True:
+        reply = ""
         try:
             return proposal_of(await models.persist(ask))
         except (ModelOutputInvalid, PlanInvalid) as error:
@@ -215,12 +184,16 @@ async def _ask(
                 cause = f"the planner's reply could not be read after {repairs} tries: {error.cause}"
                 raise ModelOutputInvalid(cause, "try again, or choose a stronger model") from error
             invocation.emit("plan_repaired", {"error": error.cause, "try": repairs}, f"{round_}:{repairs}")
-            request = replace(prompt, user=f"{prompt.user}\nYour last reply was refused: {error}\n")
+            request = request.going_on(reply, f"Your last reply was refused: {error}\n")
+        except ModelOverdue as error:
+            next_step = "try again later, or raise planner.timeout_s"
+            raise ModelOverdue(f"there was no plan after {in_all_s:g} s", next_step) from error
 
 
 def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> ModelError:
     """Keep what a person said for when a model can hear it; other failures are what they are."""
-    if not any(finding.code == "feedback" for finding in state.get("findings", [])):
+    unheard = any(finding.code == "feedback" for finding in state.get("findings", []))
+    if not unheard or isinstance(error, ModelCancelled):
         return error
     return FeedbackUnheard(
         f"{error.cause}; what you said is on record, and no plan was made of it",
@@ -228,40 +201,9 @@ def _unheard(state: AgentState, error: ModelError, invocation: Invocation) -> Mo
     )
 
 
-def _message(context: dict[str, object], of_task: list[Capability]) -> str:
-    """Say what changes from request to request, the task and what is of it last; leave out what is empty."""
-    own = [capability for capability in of_task if not capability.server]
-    foreign = [capability for capability in of_task if capability.server]
-    sections = [
-        section("gates", context["gates"]),
-        section("decisions", context["decisions"]),
-        section("models", context["models"]),
-        section("databases", context["databases"], foreign=True),
-        section("schemas", details(own)),
-        section("schemas", details(foreign), foreign=True),
-        section("memories", context["memories"], foreign=True),
-        section("history", context["history"], foreign=True),
-        section("task", context["task"]),
-        section("done", context["done"]),
-        section("draft", context["draft"]),
-        section("findings", context["findings"], foreign=True),
-    ]
-    return "".join(sections)
-
-
 def _as_known(spec: DecisionSpec) -> dict[str, object]:
     """Tell a planner of a decision: what it rests on, what may come after it alone, and its gates."""
     return spec.model_dump(mode="json", exclude={"version", "outcomes"}, exclude_defaults=True)
-
-
-def _as_steps(draft: Plan | None) -> dict[str, object]:
-    """Spell the plan a person spoke about as a planner spells one: without what is left at its default."""
-    return draft.model_dump(mode="json", include={"goal", "steps"}, exclude_defaults=True) if draft else {}
-
-
-def _timeout(score: int, classes: tuple[float, float, float]) -> float:
-    """Pick the time limit of a task class: score ≤ 2, 3–4, ≥ 5 (5 to 30 s)."""
-    return classes[0] if score <= 2 else classes[1] if score <= 4 else classes[2]
 
 
 def _refusal(state: AgentState, proposal: PlanProposal, registry: Registry) -> AgentUpdate:

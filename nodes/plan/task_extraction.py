@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.checkpoints.memories import Memories
+from planwright.domain.clock import AttendedTimeout
+from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.state.agent_state import AgentState, AgentUpdate, Task
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
@@ -25,7 +25,9 @@ ANSWER = {
 }
 
 
-def task_extraction(models: Models, memories: Memories) -> Node[AgentState, AgentUpdate]:
+def task_extraction(
+    models: Models, memories: Memories, surroundings: SurroundingsReader
+) -> Node[AgentState, AgentUpdate]:
     """Resolve what the newest message refers to; a first message needs no model call."""
 
     async def task_extraction(state: AgentState, config: RunnableConfig) -> AgentUpdate:
@@ -40,8 +42,12 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState, Agen
         prompt = Prompt(
             role="task_extraction",
             system=render("task_extraction"),
-            user=render(
-                "task_extraction_messages", history=as_data(earlier), newest=as_data(state["request"])
+            user="".join(
+                [
+                    section("about", await surroundings(invocation)),
+                    section("history", earlier, foreign=True),
+                    section("newest", state["request"]),
+                ]
             ),
             schema=ANSWER,
         )
@@ -60,7 +66,7 @@ def task_extraction(models: Models, memories: Memories) -> Node[AgentState, Agen
 async def recall_memories(memories: Memories, request: str, invocation: Invocation) -> tuple[str, ...]:
     """Read what is remembered about a request; too slow a store means without."""
     try:
-        async with asyncio.timeout(SOURCES_TIMEOUT_S):
+        async with AttendedTimeout(SOURCES_TIMEOUT_S):
             memories_by_rank = await memories.search(request, invocation.context.tenant, 5)
     except TimeoutError:
         return ()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -18,9 +19,11 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
+from planwright.checkpoints.effects.ledger import Ledger
 from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
+from planwright.critic.ruling import failures
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.domain.plan import Plan
@@ -30,6 +33,7 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
+from planwright.planning.done_steps import is_done
 from planwright.planning.estimate import in_all
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
@@ -58,35 +62,35 @@ def verify(
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
-        if invocation.cancelled_by:
-            answer = f"Cancelled by {invocation.cancelled_by}; nothing was run."
-            return {"status": "cancelled", "answer": answer}
+        if by := invocation.cancelled_by:
+            return {"status": "cancelled", "answer": f"Cancelled by {by}; nothing was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-        rules = await rules_for(state, invocation, registry, settings, call_context, taint)
+        earlier = await stores.plans.steps_of_run(invocation.run_id)
+        done = await _done(plan, earlier, state, stores.ledger)
+        rules = replace(
+            await rules_for(state, invocation, registry, settings, call_context, taint), done=done
+        )
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
-        findings += dropped(checked, await stores.plans.steps_of_run(invocation.run_id), registry)
-        findings += await doubted_steps(checked, stores.doubts, invocation.thread_id, registry)
-        all_spent = rules.calls is not None and spent.calls >= rules.calls
-        outcome = outcome_of(findings, attempts, settings, all_spent=all_spent)
+        new = [entry for entry in checked if entry.step.id not in done]
+        findings += dropped(new, earlier, registry)
+        findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+        outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
         if outcome != "ok":
-            dumped = [finding.model_dump(mode="json") for finding in findings]
-            invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
-            return _again(outcome, findings, attempts, state.get("findings", []))
+            _tell(findings, data, attempts, invocation)
+            return _again(outcome, findings, plan_of(state), state)
         checked = pinned(checked, registry, policy)
-        checked = await not_done_again(checked, results, stores, invocation.run_id, registry, policy.hash)
-        deep, known = settings.approval.depth == "plan_and_gates", in_all(needed, spent)
+        checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         values = await known_values(checked, results, invocation.request, stores, registry)
-        progress, judged = PlanProgress(plan, checked, results, values), rubrics.judged(state["route"])
-        card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-        card = with_phrases(with_criteria(card, checked, judged=judged), checked, registry)
-        data |= {"findings": [], "order": order_added(card), "plan": card}
-        invocation.emit("plan_verified", data, str(attempts.revision))
-        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval)
-        update = AgentUpdate(plan=plan, checked=checked, gate_id=gate or "", findings=[], estimate=known)
+        progress, known = PlanProgress(plan, checked, results, values), in_all(needed, spent)
+        card = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
+        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "estimate": known}
+        update |= {"findings": [], "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
@@ -95,6 +99,22 @@ def verify(
         return update
 
     return verify
+
+
+def _card(
+    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, *, judged: bool
+) -> dict[str, JsonValue]:
+    """Show a plan as a person is asked about it."""
+    deep, checked = rules.settings.approval.depth == "plan_and_gates", progress.checked
+    card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
+    return with_phrases(with_criteria(card, checked, judged=judged), checked, rules.registry)
+
+
+def _tell(
+    findings: Sequence[Finding], data: Mapping[str, object], attempts: Attempts, invocation: Invocation
+) -> None:
+    dumped = [finding.model_dump(mode="json") for finding in findings]
+    invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
 
 
 def _only_asks(plan: Plan) -> bool:
@@ -119,11 +139,31 @@ async def rules_for(
     return Rules(allowed, settings, call_context, state["route"], invocation.profile, fixed)
 
 
+async def _done(
+    plan: Plan, earlier: Sequence[VerifiedStep], state: AgentState, ledger: Ledger
+) -> dict[str, VerifiedStep]:
+    """Map the ids of the steps that were done under an earlier plan, by the record, to what was done."""
+    if not (uids := set(state.get("done", ()))):
+        return {}
+    uids &= {r.uid for r in await ledger.settled_steps(state["run_id"]) if r.status == "completed"}
+    done = {entry.step.id: entry for entry in earlier if entry.uid in uids}
+    return {step.id: done[step.id] for step in plan.steps if is_done(step, done)}
+
+
 async def gate_of_plan(
-    plan: Plan, checked: Sequence[VerifiedStep], state: AgentState, plans: Plans, approval: ApprovalSettings
+    plan: Plan,
+    checked: Sequence[VerifiedStep],
+    state: AgentState,
+    plans: Plans,
+    approval: ApprovalSettings,
+    done: Container[str] = (),
 ) -> str | None:
-    """Name the gate at which a person has to approve a plan; None where nobody has to."""
-    run_id, asks = state["run_id"], state.get("changes") or needs_approval(checked, approval)
+    """Name the gate at which a person has to approve a plan; None where nobody has to.
+
+    What is `done`, by the ids of its steps, asks nobody.
+    """
+    new = [entry for entry in checked if entry.step.id not in done]
+    run_id, asks = state["run_id"], state.get("changes") or needs_approval(new, approval)
     if not plan.work or not (asks or await plans.was_asked_for(run_id, plan.plan_hash)):
         return None
     return gate_id(run_id, "plan", subject(plan, _attempts(state), checked))
@@ -216,9 +256,8 @@ def gate_card(
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
 
 
-def _again(
-    outcome: Outcome, findings: list[Finding], attempts: Attempts, before: Sequence[Finding]
-) -> AgentUpdate:
+def _again(outcome: Outcome, findings: list[Finding], plan: Plan, state: AgentState) -> AgentUpdate:
+    """End the run, or ask for another plan: this one is shown, with all that was said before it and of it."""
     if outcome == "reject":
         lines = "\n".join(f"- {finding}" for finding in findings[:5])
         spent = any(finding.code == "budget_exceeded" for finding in findings)
@@ -227,8 +266,23 @@ def _again(
             "findings": findings,
             "answer": f"The plan was refused:\n{lines}",
         }
+    attempts = _attempts(state)
     tried = {"replans": attempts.replans + 1}
     if outcome == "reclassify":
         tried["reclassifications"] = attempts.reclassifications + 1
-    from_a_person = [finding for finding in before if finding.code in FROM_A_PERSON]
-    return {"findings": from_a_person + findings, "plan": None, "attempts": attempts.model_copy(update=tried)}
+    before = [finding for finding in state.get("findings", []) if finding.code in FROM_A_PERSON]
+    return {
+        "findings": [*before, *_failures(state), *findings],
+        "plan": None,
+        "draft": plan,
+        "attempts": attempts.model_copy(update=tried),
+    }
+
+
+def _failures(state: AgentState) -> list[Finding]:
+    """Say once more what went wrong in the plan that was carried out, where that is why another is made."""
+    verdict, results = state.get("verdict"), state.get("results", {})
+    if verdict is None or verdict.verdict != "replan":
+        return []
+    scores = [score for score in verdict.step_scores if score.uid in results]
+    return failures([results[score.uid] for score in scores], scores)

@@ -7,10 +7,11 @@ from langgraph.errors import GraphInterrupt
 
 from planwright.domain.errors import CapabilityChanged, SetupError
 from planwright.domain.step_ends import bare_result
+from planwright.execution.declared_output import with_declared_output
 from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.loop_ends import Loop, loop_outcome, step_opening, step_result, supersteps
 from planwright.execution.step_runner import StepRunner
-from planwright.models.providers.router import Router
+from planwright.models.calling import Models
 from planwright.nodes.steps.another_approach import refused_before
 from planwright.planning.model_hints import route_of_step, unmet_result
 from planwright.settings.settings import Settings
@@ -21,13 +22,13 @@ from planwright.state.step_board import parked_if_drained
 
 
 def agentic_step(
-    subgraph: Loop, runner: StepRunner, router: Router, envelopes: Envelopes, settings: Settings
+    subgraph: Loop, runner: StepRunner, models: Models, envelopes: Envelopes, settings: Settings
 ) -> Node[LaneState, LaneUpdate]:
     """Do a step of a plan that names tools instead of one call, by the model its hint asks for.
 
-    The last words of the model are the output of the step, where its calls bear them out. A step that has had
-    an effect goes on where it stopped, whatever changed meanwhile: its further calls are judged by what is
-    there now, and ask from Low risk on.
+    The last words of the model are the output of the step, where its calls bear them out, or the fields in
+    them that the step declares. A step that has had an effect goes on where it stopped, whatever changed
+    meanwhile: its further calls are judged by what is there now, and ask from Low risk on.
     """
     limit = supersteps(settings)
 
@@ -40,7 +41,7 @@ def agentic_step(
             missing = runner.begin(task, results, invocation)
             try:
                 await runner.gateway.check_new(task["checked"], invocation.lease)
-                route = route_of_step(router, task, invocation)
+                route = route_of_step(models.router, task, invocation)
             except SetupError as error:
                 failed = unmet_result(task["checked"], error)
                 return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
@@ -61,6 +62,7 @@ def agentic_step(
             envelope = await envelopes.of(opening["loop"], closed, invocation.run_id)
             goal, outcome = task["checked"].step.description, loop_outcome(closed)
             result = step_result(task["checked"], outcome, envelope, goal, len(inputs))
+            result = await with_declared_output(result, task, route, models, invocation)
             result = result.model_copy(update={"missing": missing})
             return {"results": {result.uid: await runner.settle(task, result, invocation)}}
 

@@ -10,12 +10,12 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.alternative import NONE, SUGGEST_S
+from planwright.execution.alternative import NONE
 from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.planning.step_identity import earlier_uids
-from planwright.prompts import as_data, render
+from planwright.prompts import render, section
 from planwright.settings.execution import AlternativeSettings
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
@@ -62,14 +62,20 @@ async def _suggested(
     models: Models, task: StepTask, failed: StepResult, limits: AlternativeSettings, invocation: Invocation
 ) -> str | None:
     step = task["checked"].step
-    task_fields = {"step": step.description, "expected": step.expected_output, "tools": list(step.tool_hints)}
-    capabilities = [call.capability for call in failed.envelope.calls] if failed.envelope else []
-    tried = {"calls": capabilities, "error": failed.error}
+    lane_calls = failed.envelope.calls if failed.envelope else ()
+    calls = [{"capability": call.capability, "ended": call.ended, "error": call.error} for call in lane_calls]
+    words = failed.envelope.result if failed.envelope else ""
+    message = [
+        section("goal", task["goal"]),
+        section("task", step.description),
+        section("expected", step.expected_output),
+        section("tools", list(step.tool_hints)),
+        section("failed", {"calls": calls, "words": words, "error": failed.error}, foreign=True),
+    ]
     prompt = Prompt(
         "approach",
         render("approach"),
-        render("approach_call", step=as_data(task_fields), failed=as_data(tried)),
-        timeout_s=SUGGEST_S,
+        "".join(message),
         max_tokens=limits.max_tokens,
         temperature=limits.temperature,
     )

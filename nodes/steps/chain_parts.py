@@ -13,7 +13,9 @@ from planwright.approvals.card import marked
 from planwright.approvals.gate import tell_decision
 from planwright.capabilities.chains.compose import is_known
 from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision
@@ -27,7 +29,7 @@ from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
-from planwright.execution.repeated_calls import AGAIN
+from planwright.execution.repeated_calls import done_already, once_more
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.nodes.steps.gated_call import refused
 from planwright.state.chain_state import ChainState, ChainTask, ChainUpdate
@@ -171,14 +173,33 @@ class _Run:
         await gateway.refuse_again(capability, args, site, sources=False)
         judged = gateway.judge(capability, args, site, "chain")
         changed = self.changed and capability.effect != "pure"
-        if not (judged.asks or past.again or changed):
+        like = ""
+        if capability.effect != "pure":
+            like = await done_already(effect_call(capability, args, site), capability.risk, self.stores)
+        if not (judged.asks or past.again or changed or like):
             return ""
-        refuse_secrets(
-            capability, args, gateway.call_context.redactor
-        )  # what could never be called is not put
-        if capability.preflight:  # before a person
+        # What could never be called is not put before a person.
+        refuse_secrets(capability, args, gateway.call_context.redactor)
+        if capability.preflight:
             await asyncio.to_thread(capability.check, args, gateway.call_context)
-        card = {
+        card = self._card(capability, part, args, plan_hash, judged)
+        if past.again or like:
+            card |= {"reason": once_more(past) if past.again else like, "done_before": invocation.run_id}
+            return await self.gates.open(part, card, invocation)
+        with_plan = None if judged.own_gate or changed else await self._with_plan(chain_of(task.checked))
+        return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
+
+    def _card(
+        self,
+        capability: Capability,
+        part: VerifiedStep,
+        args: dict[str, JsonValue],
+        plan_hash: str,
+        judged: Judgement,
+    ) -> dict[str, JsonValue]:
+        """Say what a person decides over."""
+        task, call_context = self.task, self.runner.gateway.call_context
+        return {
             "capability": capability.name,
             "step_id": part.step.id,
             "description": f"{part.step.description} {task.checked.step.description}".strip(),
@@ -189,16 +210,11 @@ class _Run:
             "reason": judged.reason if judged.asks else CHANGED,
             "plan_hash": plan_hash,
             "chain": chain_of(task.checked).hash,
-            "policy": evidence(judged.ruling, gateway.call_context).model_dump(mode="json"),
+            "policy": evidence(judged.ruling, call_context).model_dump(mode="json"),
             "pin": part.pin,
             "width": width_of(capability, args),
             **marked(args),
         }
-        if past.again:
-            card |= {"reason": AGAIN, "done_before": invocation.run_id}
-            return await self.gates.open(part, card, invocation)
-        with_plan = None if judged.own_gate or changed else await self._with_plan(chain_of(task.checked))
-        return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     async def _with_plan(self, chain: Chain) -> Decision | None:
         """Approve a part with the plan that shows its chain, where a person approved that plan."""

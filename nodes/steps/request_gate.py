@@ -23,7 +23,7 @@ from planwright.domain.errors import CapabilityError
 from planwright.domain.step_ends import failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
-from planwright.execution.repeated_calls import AGAIN
+from planwright.execution.repeated_calls import once_more
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
@@ -60,8 +60,9 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         card = step_card(task, args, evidence(judged.ruling, runner.gateway.call_context), why) | parts
         card |= {"width": width_of(capability, args)}
         if past.again:
-            card |= {"reason": AGAIN, "done_before": invocation.run_id}
-        decided = None if past.again else allowed(checked, judged) or decided_at(named)
+            card |= {"reason": once_more(past), "done_before": invocation.run_id}
+        repeats = past.again or checked.done_before == invocation.run_id
+        decided = None if repeats else allowed(checked, judged) or decided_at(named)
         opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 

@@ -39,12 +39,13 @@ async def exchange(
     """Send a request and read what comes of it; no cookies are kept between the requests of a chain.
 
     The transport is asked, not a client: httpx's client raises InvalidURL for some `Location` headers
-    of redirects it was told not to follow, after the request has been dealt with.
+    of redirects it was told not to follow, after the request has been dealt with. How long all of it may
+    take is up to the caller.
     Raises CapabilityRejected before anything is sent where the request is not what was approved, and after
     too many redirects, and what `next_hop` and the transport raise.
     """
     hop = Hop(approved.method, read_url(approved.url), approved.headers, approved.content or None)
-    timeouts = httpx.Timeout(egress.timeout_s).as_dict()
+    timeouts = httpx.Timeout(None, connect=egress.timeout_s).as_dict()
     for redirects in range(MOST_REDIRECTS + 1):
         request = _request(hop, timeouts)
         if not redirects:

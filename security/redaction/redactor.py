@@ -10,7 +10,7 @@ import json
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,8 +19,11 @@ from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, MatchKind
 
 from planwright.domain.errors import PlanwrightError
 from planwright.security.redaction.encodings import enough, spellings
+from planwright.security.reply_size import outgrows
 
 SHORTEST = 8
+REACH = 3
+"""How many times the length of a spelling it may take where it is wrapped over lines."""
 T = TypeVar("T")
 _MARK = re.compile(r"\[REDACTED ([\w.-]+)\]")
 _WRAP = re.compile(  # as it is read on, and as it is read back
@@ -74,11 +77,17 @@ class Redactor:
         """Put every secret in a text out of sight, in whatever spelling it is there."""
         if not self.names or not (spans := self.spans(text)):
             return text
-        parts, at = [], 0
-        for start, end, name in spans:
-            parts += [text[at:start], f"[REDACTED {name}]"]
-            at = end
-        return "".join((*parts, text[at:]))
+        return _marked(text, spans)
+
+    def beginning(self, text: str, most: int) -> str:
+        """Keep `most` letters of a text, without a secret in them or one that goes on behind them."""
+        if len(text) <= most:
+            return self.text(text)
+        looked_at = text[: most + REACH * self._longest]
+        spans = self.spans(looked_at) if self.names else []
+        cut = min((first for first, end, _ in spans if first < most < end), default=most)
+        start = _marked(looked_at[:cut], [span for span in spans if span[1] <= cut])
+        return f"{start}… ({len(text):,} characters)"
 
     def value(self, value: T) -> T:
         """Put every secret in a JSON value out of sight, keys included; bytes are taken as UTF-8."""
@@ -142,8 +151,8 @@ class Redactor:
         return cut if len(flat) == len(text) else _places(text)[cut]
 
     @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Let no exception out of a block with a secret in its words.
+    def errors(self, most: int | None = None) -> Iterator[None]:
+        """Let no exception out of a block with a secret in its words, nor with more than `most` letters.
 
         The exception stays the same one, of the same kind, with other words; one whose words cannot be
         changed is replaced.
@@ -151,10 +160,10 @@ class Redactor:
         try:
             yield
         except Exception as error:
-            if self.names:
-                self._unsay(error)
-                if self.spans(text := f"{type(error).__name__}: {error}"):
-                    raise PlanwrightError(self.text(text)) from None
+            if self.names or most is not None:
+                self._unsay(error, most)
+            if self.names and self.spans(text := f"{type(error).__name__}: {error}"):
+                raise PlanwrightError(self.text(text)) from None
             raise
 
     def _flat_spans(self, text: str) -> list[tuple[int, int, str]]:
@@ -196,7 +205,7 @@ class Redactor:
     def _sifted(self, data: bytes) -> bool:
         return len(data) >= SHORTEST and any(part.find_matches_as_indexes(data) for part in self._sieve)
 
-    def _unsay(self, error: BaseException) -> None:
+    def _unsay(self, error: BaseException, most: int | None) -> None:
         seen: set[int] = set()
         todo: list[BaseException | None] = [error]
         while todo:
@@ -204,9 +213,25 @@ class Redactor:
             if current is None or id(current) in seen:
                 continue
             seen.add(id(current))
-            current.args = tuple(self.value(arg) for arg in current.args)
-            vars(current).update({name: self.value(held) for name, held in vars(current).items()})
+            current.args = tuple(self._brief(arg, most) for arg in current.args)
+            vars(current).update({name: self._brief(held, most) for name, held in vars(current).items()})
             todo += [current.__cause__, current.__context__, *getattr(current, "exceptions", ())]
+
+    def _brief(self, value: object, most: int | None) -> object:
+        if most is None or not outgrows(value, most):
+            return self.value(value)
+        return (
+            self.beginning(value, most) if isinstance(value, str) else f"a {type(value).__name__}, too long"
+        )
+
+
+def _marked(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    """Put the mark of a secret in the place of each of these."""
+    parts, at = [], 0
+    for start, end, name in spans:
+        parts += [text[at:start], f"[REDACTED {name}]"]
+        at = end
+    return "".join((*parts, text[at:]))
 
 
 def _flat(text: str) -> str:
@@ -223,9 +248,9 @@ def _places(text: str) -> list[int]:
 def _stretch(text: str, start: int, end: int, spelling: str, front: bool) -> tuple[int, int, int]:
     """Stretch what was found over as much of its spelling as stands there: start, end, and how much it is."""
     if front:
-        reach, size = _follow(text[start : start + 3 * len(spelling)], spelling)
+        reach, size = _follow(text[start : start + REACH * len(spelling)], spelling)
         return start, start + reach, size
-    backwards = text[max(0, end - 3 * len(spelling)) : end][::-1]
+    backwards = text[max(0, end - REACH * len(spelling)) : end][::-1]
     reach, size = _follow(backwards, spelling[::-1])
     return end - reach, end, size
 

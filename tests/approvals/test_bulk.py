@@ -118,7 +118,7 @@ def test_a_run_that_fails_after_its_approval_is_approved_and_failed(agent: Agent
 
 
 def bulk_of(agent: Agent) -> BulkApprovals:
-    return BulkApprovals(agent, agent.stores, agent.door.clock)
+    return BulkApprovals(agent, agent.stores)
 
 
 def approve_after(agent: Agent, change: Callable[[str], object]) -> tuple[str, str]:

@@ -83,7 +83,7 @@ LEFT = {
     "a person says what becomes of its run": call().model_copy(update={"kind": "escalation"}),
     "a person says": call(in_doubt=["s1"], effects=[]),
     "look at it alone: the а of": call(marks=["the а of title is Cyrillic"]),
-    "look at it alone: this run has made": plan(step("tickets.create", done_before="r")),
+    "look at it alone: this run has done": plan(step("tickets.create", done_before="r")),
     "gate gate_a expired": call().model_copy(update={"status": "expired"}),
     "gate gate_a is not for kim": call(policy={"approvers": ["sam"]}),
 }

@@ -16,7 +16,6 @@ from benchmarks.gated_runs import (
     open_gated,
     wait_at_gate,
 )
-from planwright.domain.clock import utc_now
 
 
 async def test_copies_wait_like_the_first_and_the_others_are_resumed(tmp_path: Path) -> None:
@@ -25,13 +24,13 @@ async def test_copies_wait_like_the_first_and_the_others_are_resumed(tmp_path: P
         for number in range(2):
             await wait_at_gate(agent, number)
         crowd(tmp_path, 1, 50)
-        gates = await agent.stores.gates.waiting(utc_now())
+        gates = await agent.stores.gates.waiting()
         assert len({gate.gate_id for gate in gates}) == len({gate.thread_id for gate in gates}) == 52
         copied = await agent.stores.runs.latest("gated-1-50")
         assert copied is not None
         assert (copied.status, copied.run_id) == ("waiting", f"{gates[1].run_id}-50")
         await approve(agent, 0)
-        assert len(await agent.stores.gates.waiting(utc_now())) == 51
+        assert len(await agent.stores.gates.waiting()) == 51
     finally:
         await agent.aclose()
 

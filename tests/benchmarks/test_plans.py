@@ -12,7 +12,7 @@ from benchmarks.plan_validator import lost, why_wrong
 from benchmarks.plans import play
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import proposal_of
+from planwright.planning.plan_proposal import proposal_of
 from tests.planning.plan_world import judged
 
 HOSTILE = Path(__file__).with_name("hostile_plans.jsonl").read_text("utf-8").splitlines()

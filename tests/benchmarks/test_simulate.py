@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from benchmarks.simulate import figures_of
+from benchmarks.simulated_ends import LATE_S, Ends
+from benchmarks.simulated_machines import WrongClock
 from benchmarks.simulated_receivers import Arrival, Receivers
 from benchmarks.simulated_requests import draw
 from benchmarks.simulated_time import SimulatedLoop, World, step
 from benchmarks.simulated_trial import Played
 from benchmarks.simulated_truth import effects_wrong, order_wrong
 from benchmarks.simulated_worker import Stage
+from planwright.checkpoints.sessions.queue import END_OF_TIME
 from tests.forked import Forked
 from tests.patience import PATIENCE_S
 
 EACH, SEEDS, OF_CLOCKS = 20, 180, 20  # seeds a test, which workers of pytest share out
+OF_WEEKS = (3, 4)
 
 
 def simulate(folder: Path, *args: str) -> Forked:
@@ -60,6 +67,72 @@ def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth
     assert figures["effects"] > 0
     assert {"completed"} < {status for ends in figures["by_way"].values() for status in ends}
     assert figures["counts"]
+
+
+@pytest.mark.parametrize("seed", OF_WEEKS)
+def test_no_clock_that_is_a_week_off_ends_anything_early_or_silences_a_schedule(
+    tmp_path: Path, seed: int
+) -> None:
+    out = tmp_path / "figures.json"
+    with simulate(tmp_path, "--weeks", "--first", str(seed), "--seeds", "1", "--json", str(out)) as process:
+        code, printed = process.wait(PATIENCE_S), process.stdout + process.stderr
+    assert code == 0, printed
+    figures = json.loads(out.read_text())
+    assert (figures["seeds"], figures["wrong"]) == (1, {}), printed
+    assert figures["counts"]["often taken"] > 10
+    assert 0.5 < figures["most"]["most silent"] <= 2
+
+
+@pytest.fixture
+def ends(tmp_path: Path) -> Iterator[Ends]:
+    world = World(0)
+    watching = Ends(world, WrongClock(world), tmp_path / "planwright.db", {"often": 1800.0})
+    with closing(sqlite3.connect(tmp_path / "planwright.db")) as database:
+        database.executescript("""
+            CREATE TABLE runs (run_id, thread_id, cancelled_by, ended_at);
+            CREATE TABLE sessions (run_id, thread_id);
+            CREATE TABLE gates (gate_id, requested_at, expires_at, status);
+            CREATE TABLE schedule_runs (name, due, taken_s);
+            INSERT INTO runs VALUES ('r', 't', NULL, NULL);
+            INSERT INTO sessions VALUES ('r', 't');
+        """)
+    yield watching
+    watching.close()
+
+
+def change(ends: Ends, query: str) -> None:
+    with closing(sqlite3.connect(ends.path)) as database, database:
+        database.execute(query)
+
+
+def test_a_session_that_ends_early_or_not_at_all_is_seen(ends: Ends) -> None:
+    ends.queued("t", 3600)
+    ends.world.now = 3600 + LATE_S
+    ends.look_for_late()
+    assert ends.wrong == []
+    ends.world.now += 1
+    ends.look_for_late()
+    assert ends.wrong == [f"t is open {LATE_S + 1:.0f} s after its end, of 3600 s"]
+
+
+def test_one_that_ends_early_is_seen(ends: Ends) -> None:
+    ends.queued("t", 3600)
+    ends.world.now = 3599
+    change(ends, f"UPDATE runs SET cancelled_by = '{END_OF_TIME}'")
+    ends.look(frozenset(("cancel",)))
+    assert ends.wrong == ["t ended 1 s early, of 3600 s"]
+
+
+def test_a_schedule_that_is_silent_while_somebody_is_there_is_seen(ends: Ends) -> None:
+    for now, at_work in ((1800.0, True), (9000.0, False), (10_000.0, True)):
+        ends.world.now = now
+        ends.went_by(at_work)
+    assert ends.wrong == []
+    change(ends, "INSERT INTO schedule_runs VALUES ('often', '2026-03-02', 1)")
+    ends.look(frozenset(("schedule",)))
+    ends.world.now += 3601
+    ends.went_by(at_work=True)
+    assert ends.wrong == ["schedule often is silent for 3601 s"]
 
 
 @pytest.mark.long

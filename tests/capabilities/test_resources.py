@@ -275,6 +275,14 @@ OTHERS: dict[str, tuple[list[VerifiedStep], list[str]]] = {
         ["a<b x.md"],
     ),
     "an agent that may put anywhere": ([agent("a", "two.put"), step("b", "two.put", on=["1"])], ["a<b 1"]),
+    "an agent that may attach any file": (
+        [step("a", "tickets.create", title="t"), agent("b", "mail.draft"), file("c", "x.md")],
+        ["b<c x.md"],
+    ),
+    "an agent that may ask any database": (
+        [step("a", "tickets.create", title="t"), agent("b", "sql.query")],
+        ["a<b tickets.db"],
+    ),
     "agents that add": ([agent(i, "tickets.create", "channel.post") for i in "ab"], []),
 }
 

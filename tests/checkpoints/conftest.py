@@ -14,6 +14,7 @@ from planwright.domain.clock import Timer
 from planwright.domain.lease import Lease
 from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
+from tests.turned_clock import Machine
 
 Begin = Callable[..., Awaitable[Lease]]
 
@@ -21,6 +22,20 @@ Begin = Callable[..., Awaitable[Lease]]
 @pytest.fixture
 def stores(tmp_path: Path) -> Iterator[Stores]:
     opened = open_stores(tmp_path / "store", busy_timeout_s=PATIENCE_S, timer=Timer(), url=store_url())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def machine() -> Machine:
+    """A machine whose clock the test turns."""
+    return Machine()
+
+
+@pytest.fixture
+def timed(tmp_path: Path, machine: Machine) -> Iterator[Stores]:
+    """The stores of a fresh folder, as a process of that machine opens them."""
+    opened = open_stores(tmp_path / "store", clock=machine.clock, timer=machine.timer(), url=store_url())
     yield opened
     opened.close()
 

@@ -61,7 +61,7 @@ async def test_the_newest_number_of_a_run_is_known(stores: Stores, lease: Lease)
     assert await stores.journal.last_seq("run_1") == 0
     for seq in (1, 2, 7):
         stores.journal.append(event(seq), f"key:{seq}", lease)
-    await stores.saver.landed(lease.thread_id)
+    await stores.saver.landed(lease)
     assert await stores.journal.last_seq("run_1") == 7
     assert await stores.journal.last_seq("run_2") == 0
 
@@ -106,7 +106,7 @@ async def put(stores: Stores, lease: Lease) -> None:
     """Write an empty checkpoint of a run."""
     place = {"thread_id": lease.thread_id, "checkpoint_ns": "", LEASE_KEY: lease}
     await stores.saver.aput({"configurable": place}, empty_checkpoint(), {}, {})
-    await stores.saver.landed(lease.thread_id)
+    await stores.saver.landed(lease)
 
 
 async def checkpoints(stores: Stores) -> int:

@@ -14,6 +14,7 @@ from planwright.checkpoints.private_files import (
     private_database,
     private_folder,
     read_private,
+    secret_of,
     write_private,
 )
 from planwright.checkpoints.stores import open_stores
@@ -99,3 +100,14 @@ def test_what_others_may_have_written_is_not_read(tmp_path: Path) -> None:
     assert read_private(path) == "ours"
     path.chmod(0o660)
     assert read_private(path) == ""
+
+
+def test_a_secret_is_made_once_for_its_owner_alone_and_anew_where_others_may_have_written_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "store" / "some.key"
+    first = secret_of(path)
+    assert (secret_of(path), len(first), path.stat().st_mode & 0o077) == (first, 64, 0)
+    path.chmod(0o666)
+    assert secret_of(path) != first
+    assert path.stat().st_mode & 0o077 == 0

@@ -142,13 +142,10 @@ def test_a_later_version_comes_later_as_a_text(stores: Stores, current: Any) -> 
     for _ in range(100):
         versions.append(stores.saver.get_next_version(versions[-1] if versions else current, None))
     assert versions == sorted(versions)
-    served = SqliteSaver(sqlite3.connect(":memory:")).get_next_version  # as LangGraph's server counts
+    with closing(sqlite3.connect(":memory:")) as connection:
+        served = SqliteSaver(connection).get_next_version(versions[-1], None)  # as LangGraph's server counts
     if current != "00000009.ffffff":
-        assert (
-            versions[-1]
-            < served(versions[-1], None)
-            < stores.saver.get_next_version(served(versions[-1], None), None)
-        )
+        assert versions[-1] < served < stores.saver.get_next_version(served, None)
 
 
 @pytest.mark.parametrize("unknown", ["nobody", "' OR 1=1 --"])

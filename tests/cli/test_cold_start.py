@@ -47,6 +47,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "policy_views": (["policy", "check"], 0, ""),
     "delegation_views": (["delegations", "ls"], 0, "nothing is delegated"),
     "db_views": (["db", "check"], 0, "nothing is wrong"),
+    "accepting": (["db", "accept"], 0, "lacks nothing"),
     "db_tables": (["db", "tables"], 0, "planwright.db"),
     "chain_views": (["audit", "verify"], 0, "no findings"),
     "evaluation_views": (["eval"], 0, "runs"),

@@ -56,6 +56,7 @@ doctor --probe
 policy check
 policy explain channel.post
 db check
+db accept
 db tables
 plan "{JOB}"
 run "{JOB}"                                    # 3
@@ -118,6 +119,7 @@ db query "SELECT * FROM runs"
 db query "SELECT type, hash, value FROM contents LIMIT 20"
 db export runs runs.csv
 db check
+db accept
 db prune
 db vacuum
 db backup ../kept

@@ -63,6 +63,14 @@ CASES = (
         "mail.search",
     ),
 )
+BYTES = "caf\udce9 "  # as Python reads a byte of Latin-1 in a terminal of UTF-8
+HALVES = (
+    *((word, BYTES) for word in ("run", "show", "events", "resume", "cancel", "approve", "fork", "undo")),
+    *(("sessions", word, BYTES) for word in ("show", "pause", "cancel")),
+    ("run", "Do it", "--thread", BYTES),
+    ("run", "--background", BYTES),
+    ("db", "query", f"SELECT '{BYTES}'"),
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -76,6 +84,18 @@ def test_a_bad_command_says_why_and_changes_nothing(desk: Desk, waiting: Waiting
     assert desk.rows("SELECT run_id, status FROM runs") == [(waiting.run_id, "waiting")]
     assert desk.rows("SELECT count(*) FROM effects") == [(0,)]
     assert not (desk.folder / "note.md").exists()
+
+
+@pytest.mark.parametrize("args", HALVES, ids=lambda args: " ".join(args[:-1]))
+def test_bytes_that_are_no_utf_8_are_refused_wherever_they_are_typed(
+    desk: Desk, waiting: Waiting, args: tuple[str, ...]
+) -> None:
+    done = desk.run(*args)
+    said = refusal(done)
+    assert done.code == 2
+    assert "half a character" in said
+    assert "valid UTF-8" in said.splitlines()[-1]
+    assert desk.rows("SELECT run_id, status FROM runs") == [(waiting.run_id, "waiting")]
 
 
 @pytest.mark.parametrize("request_", [" \n\t ", "x" * 1_000_000], ids=["whitespace", "1 MB"])

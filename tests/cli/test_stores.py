@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,20 @@ def test_a_store_whose_file_is_gone_is_no_new_workspace(desk: Desk, waiting: Wai
     assert "is gone, and there is more of the store beside it" in refusal(desk.run("ls"))
     path.mkdir()
     assert "planwright.db is no file" in refusal(desk.run("ls"))
+
+
+def test_the_doctor_tells_what_time_it_is_and_which_clock_is_not_believed(
+    desk: Desk, waiting: Waiting
+) -> None:
+    found = re.search(r"time +ok +(\S+ \S+) UTC", desk.run("doctor").stdout)
+    assert found is not None
+    assert abs(datetime.fromisoformat(f"{found[1]}+00:00") - datetime.now(UTC)) < timedelta(minutes=5)
+    desk.change("UPDATE store_time SET ahead_s = ahead_s + 7 * 86400")
+    done = desk.run("doctor")
+    assert done.code == 1
+    assert "the clock is 7 days, 0:00:00 behind the time of the store" in done.stdout
+    desk.change("UPDATE store_time SET boot = 'another', ahead_s = ahead_s - 14.5 * 86400")
+    assert "this machine, or whoever used the store, was off for 7 days" in desk.run("doctor").stdout
 
 
 @pytest.mark.parametrize("name", ["allow.jsonl", "delegations.jsonl"])

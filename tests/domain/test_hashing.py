@@ -19,9 +19,10 @@ STORED = (Plan, VerifiedStep, StepResult)
 # changes one of these changes what people have approved.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "Plan": {"plan_id": "", "revision": 1, "goal": "", "intent": "", "steps": []}
-    | {"on_failed_dependency": "partial", "decision_checkpoints": []},
+    | {"on_failed_dependency": "partial", "decision_checkpoints": [], "cannot": ""},
     "PlanStep": {"capability": None, "params": {}, "description": "", "depends_on": [], "inputs": []}
     | {"tool_hints": [], "context_key": "", "expected_output": "", "success_criteria": None}
+    | {"returns": None}
     | {"estimated_risk": "Low", "approval_mode": None, "model_hint": None, "on_failed_dependency": None}
     | {"compensation": None, "timeout_s": None, "requires": []},
     "Criterion": {"cel": None, "rubric": None},

@@ -14,7 +14,7 @@ from planwright.domain.plan import Cascade, Compensation, Criterion, DecisionChe
 from planwright.domain.risk import MODES, RISKS
 
 NAMES_ONLY = {("Plan", "plan_id"), ("Plan", "revision"), ("Plan", "intent")}  # they decide nothing that runs
-WORDS = (*RISKS, *MODES, *get_args(Cascade), *get_args(Need))
+WORDS = (*RISKS, *MODES, *get_args(Cascade), *get_args(Need), "int")
 PLACES: dict[str, type[BaseModel]] = {
     "steps": PlanStep,
     "decision_checkpoints": DecisionCheckpoint,
@@ -27,6 +27,7 @@ EVERYTHING: dict[str, Any] = {
     "revision": 1,
     "goal": "Refund the order",
     "intent": "support.refund",
+    "cannot": "ask the bank",
     "on_failed_dependency": "skip",
     "decision_checkpoints": [{"decision_id": "support.refund.execute", "after_step": "s1"}],
     "steps": [
@@ -51,6 +52,7 @@ EVERYTHING: dict[str, Any] = {
             "id": "s2",
             "description": "Write to the customer",
             "tool_hints": ["mail.send"],
+            "returns": {"to": "str"},
             "model_hint": {
                 **{name: "required" for name in ModelHint.model_fields if name.startswith("requires_")},
                 "min_context": 1000,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planwright.domain.windows import Window, day_of, month_of, utc_text
+from planwright.domain.clock import Window, day_of, month_of, utc_text
 
 MOMENTS = st.datetimes(datetime(1970, 1, 2), datetime(2199, 12, 30), timezones=st.just(UTC))
 

@@ -115,7 +115,7 @@ def test_a_search_is_answered_with_lines_of_tools_that_were_not_offered() -> Non
     assert not set(added) & set(granted)
     assert calls[1] == other
     assert calls[0].error == ""
-    assert "\nstore.v031(text: str): Read parcel h of the store." in calls[0].answer
+    assert "\nstore.v031(text: str) -> str: Read parcel h of the store." in calls[0].answer
     (another,), _ = answer_searches([call], searching("v8"), registry, "x", granted)
     assert another.signature != calls[0].signature
     (nothing,), none = answer_searches([call], searching("zebra"), registry, "x", granted)

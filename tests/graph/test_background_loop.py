@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,28 @@ def test_what_still_runs_when_it_is_closed_is_cancelled() -> None:
     loop.close()
     assert ended.is_set()
     assert task.cancelled()
+
+
+def test_what_does_not_heed_that_it_was_cancelled_runs_on_after_it_was_closed() -> None:
+    loop, goes_on, ended = BackgroundLoop(), threading.Event(), threading.Event()
+
+    async def heedless() -> None:
+        while not goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        ended.set()
+
+    async def begin() -> asyncio.Task[None]:
+        task = asyncio.create_task(heedless())
+        await asyncio.sleep(0)
+        task.cancel()  # as a call is whose time is over
+        return task
+
+    task = loop.call(begin)
+    loop.close()
+    assert not task.done()
+    goes_on.set()
+    assert ended.wait(PATIENCE_S)
 
 
 def test_it_can_be_used_again_after_it_was_closed() -> None:

@@ -12,7 +12,7 @@ import pytest
 from langgraph.types import Command
 
 from planwright.demo.workspace import write_workspace
-from planwright.domain.errors import RunError
+from planwright.domain.errors import RunError, SetupError
 
 USER = {"identity": "rex", "tenant": "acme", "rights": ["request"]}
 INPUT = {"messages": [{"role": "user", "content": "Save hello to note.md"}]}
@@ -72,6 +72,15 @@ async def test_what_the_server_sets_itself_stands_in_nobodys_way(served: Any) ->
     ours = config(__pregel_node_finished=lambda _: None, __pregel_stream_messages_v2=True)
     assert (await served.ainvoke(INPUT, ours))["status"] == "interrupted"
     assert (await served.aget_state(ours)).interrupts
+
+
+@pytest.mark.parametrize(
+    ("words", "thread"), [("Save\0hello", "t"), (INPUT["messages"][0]["content"], "t\0")], ids=["words", "id"]
+)
+async def test_a_request_with_a_nul_is_refused(served: Any, words: str, thread: str) -> None:
+    with pytest.raises(SetupError, match="holds a NUL character"):
+        await served.ainvoke({"messages": [{"role": "user", "content": words}]}, config(thread_id=thread))
+    assert await served.stores.runs.latest(thread) is None
 
 
 async def test_a_second_server_of_a_workspace_leaves_the_token_of_the_first(

@@ -128,3 +128,9 @@ def readers_of_the_environment() -> list[str]:
     """List modules that read environment variables."""
     reads = re.compile(r"os\.environ|os\.getenv|getenv\(")
     return [module for module, path in SOURCES.items() if reads.search(path.read_text("utf-8"))]
+
+
+def readers_of_the_clock() -> list[str]:
+    """List modules that read the clock of the machine, or hand it on."""
+    reads = re.compile(r"\butc_now\b|datetime\.now\(|\btime\.time\(|date\.today\(")
+    return [module for module, path in SOURCES.items() if reads.search(path.read_text("utf-8"))]

@@ -33,9 +33,24 @@ def title(title: Annotated[str, Field(description="what is on it")], n: int | No
 
 def test_a_line_says_name_mode_arguments_results_and_what_it_does() -> None:
     assert catalogue_lines([send]) == [
-        'parcels.send [network](to: str, size?: "s"|"m", items?: int[]): Send a parcel.'
+        'parcels.send [network](to: str, size?: "s"|"m", items?: int[]) -> object: Send a parcel.'
     ]
-    assert catalogue_lines([title]) == ["parcels.title(title: str, n?: int): Read a label."]
+    assert catalogue_lines([title]) == ["parcels.title(title: str, n?: int) -> int: Read a label."]
+
+
+def test_a_line_names_the_fields_that_a_call_returns_and_those_inside_of_them(tmp_path: Path) -> None:
+    every = catalogue_lines(load_registry(tmp_path))
+    lines = {line.partition("(")[0].partition(" ")[0]: line for line in every}
+    found = "-> messages[{id, sender, subject, date, text}], count, unreadable[]: Search the user's mailbox"
+    assert found in lines["mail.search"]
+    assert "-> id, title, body, amount, status, created_at: Create a ticket" in lines["tickets.create"]
+    assert "refused[{address, code, said}]" in lines["mail.send"]
+    assert "steps: {toolName: str, arguments: object, id: str}[]" in lines["tool.create_chain"]
+
+
+def test_examples_reach_the_planner(tmp_path: Path) -> None:
+    spelled = details([load_registry(tmp_path)["mail.search"]])
+    assert spelled[0]["examples"] == ["Search my emails for the invoice from Acme"]
 
 
 def test_what_is_built_in_takes_bounded_lines_in_the_same_order_each_time(tmp_path: Path) -> None:

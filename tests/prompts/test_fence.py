@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -90,11 +91,24 @@ def test_the_same_text_has_the_same_fence_and_another_text_another_one() -> None
     assert marks("a") != marks("b")
 
 
+def fence_elsewhere(first: str) -> str:
+    """Open a fence in a process of its own, after what comes first there."""
+    code = f"{first}\nfrom planwright.prompts.fence import marks; print(marks('a')[0])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert FENCE_OPENS.fullmatch(done.stdout.strip())
+    return done.stdout.strip()
+
+
 def test_another_process_has_other_fences() -> None:
-    code = "from planwright.prompts.fence import marks; print(marks('a')[0])"
-    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert FENCE_OPENS.fullmatch(other.stdout.strip())
-    assert other.stdout.strip() != marks("a")[0]
+    assert fence_elsewhere("") != marks("a")[0]
+
+
+def test_processes_of_one_store_have_the_same_fences_and_those_of_another_do_not(tmp_path: Path) -> None:
+    for folder in (tmp_path, tmp_path / "other"):
+        (folder / ".planwright").mkdir(parents=True)
+    code = "from planwright.graph.building import open_agent; open_agent({!r}).close()"
+    one, two, other = (fence_elsewhere(code.format(str(tmp_path / name))) for name in ("", "", "other"))
+    assert one == two != other
 
 
 def test_a_summary_is_fenced_for_it_may_repeat_what_others_wrote() -> None:
@@ -131,38 +145,6 @@ def test_the_text_blocks_of_a_result_are_fenced_one_by_one() -> None:
     assert isinstance(second, dict)
     assert FENCE.fullmatch(second["text"])
     assert third == image
-
-
-@pytest.mark.parametrize(
-    ("name", "fenced"),
-    [
-        ("respond_results", ("results",)),
-        ("task_extraction_messages", ("history",)),
-        ("agent_step", ("results", "refused", "approach")),
-        ("alternative_call", ("failed",)),
-        ("approach_call", ("failed",)),
-    ],
-)
-def test_a_prompt_fences_what_came_from_outside_by_its_own_nonce(name: str, fenced: tuple[str, ...]) -> None:
-    names = ("task", "history", "memories", "capabilities", "done", "draft", "findings", "request", "results")
-    more = (
-        "newest",
-        "models",
-        "databases",
-        "gates",
-        "refused",
-        "goal",
-        "expected",
-        "missing",
-        "step",
-        "failed",
-        "approach",
-    )
-    values = {each: as_data(f"of {each}") for each in (*names, *more)}
-    once, other = render(name, **values), render(name, **{**values, fenced[0]: as_data("other")})
-    found = FENCE.findall(once)
-    assert [json.loads(body) for _, body in found] == [f"of {each}" for each in fenced]
-    assert not {nonce for nonce, _ in found} & {nonce for nonce, _ in FENCE.findall(other)}
 
 
 @pytest.mark.parametrize("name", ["agent", "planner", "respond", "task_extraction", "alternative"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +32,7 @@ def test_one_process_does_many_jobs(sandbox: Sandbox) -> None:
 def test_a_job_that_computes_for_ever_is_ended_and_the_next_one_runs(sandbox: Sandbox) -> None:
     before = sandbox.run("os:getpid")
     with pytest.raises(OverLimit, match="s of CPU"):
-        sandbox.run("builtins:sum", itertools.count())
+        sandbox.run("builtins:sum", range(10**18))
     assert sandbox.run("os:getpid") != before
 
 

@@ -120,7 +120,7 @@ def die_short_of(saver: Saver, number: int) -> None:
 
     async def aput(*args: Any) -> RunnableConfig:
         if next(numbers) == number:
-            await saver.landed("")
+            await saver.database.run("landed", lambda _: None)
             os.kill(os.getpid(), signal.SIGKILL)
         return await put(*args)
 

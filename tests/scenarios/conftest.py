@@ -92,7 +92,7 @@ class Scene:
 
         A model's call asks from High on, unless `approval` says otherwise.
         """
-        given = ("model", "clock", "tools")
+        given = ("model", "clock", "timer", "tools")
         mine: dict[str, Any] = {name: options.pop(name) for name in given if name in options}
         if isinstance(options.get("capabilities"), list):  # else they are settings
             mine["capabilities"] = options.pop("capabilities")

@@ -84,7 +84,7 @@ def test_what_an_agent_may_not_use_is_not_there_for_its_planner(scene: Scene) ->
 def test_a_model_that_calls_tools_is_offered_and_given_only_those_of_its_agent(scene: Scene) -> None:
     model = Offered(replies=[scene.calls(READ, WIPE), "done"])
     ask(scene, scene.agent(model=model, **READER, **AUTO))
-    assert model.offers == [{"work__read"}] * 2
+    assert model.offers == [{"work__read", "clarify"}] * 2
     assert "there is no tool work__wipe" in told(model)[1]
     assert scene.done == ["r"]
 
@@ -94,7 +94,7 @@ def test_the_tools_an_agent_may_not_use_take_no_place_among_the_best(scene: Scen
     with (scene.workspace / "planwright.toml").open("a") as settings:
         settings.write("[tools]\ntop_k = 1\n")
     ask(scene, scene.agent(model=model, agents={"reader": {"tools": ["files.read"]}}, **AUTO))
-    assert model.offers == [{"files__read"}]
+    assert model.offers == [{"files__read", "clarify"}]
 
 
 def test_an_agent_without_tools_may_only_talk(scene: Scene) -> None:
@@ -188,7 +188,7 @@ def test_what_was_taken_from_an_agent_since_is_not_offered_to_its_model_any_more
     ask(scene, scene.agent(scene.calls(WIPE), **before, **AUTO))
     model = Offered(replies=[scene.calls(READ), "done"])
     scene.decide(scene.agent(model=model, **now, **AUTO), "approve")
-    assert model.offers == [{"work__wipe"}] * 2
+    assert model.offers == [{"work__wipe", "clarify"}] * 2
     assert "there is no tool work__read" in told(model)[-1]
     assert scene.done == ["w"]
 
@@ -220,13 +220,14 @@ def test_a_request_as_an_unknown_agent_begins_no_run(scene: Scene) -> None:
     assert scene.rows("SELECT * FROM runs") == []
 
 
-def test_the_instructions_of_an_agent_reach_its_planner_and_its_steps(scene: Scene) -> None:
+def test_the_instructions_of_an_agent_reach_its_planner_its_steps_and_its_answer(scene: Scene) -> None:
     step = {"id": "look", "description": "Find out", "tool_hints": ["work.read"]}
     read = scene.calls(("work__read", {"name": "a"}))
-    model = ScriptedModel(replies=[scene.plan(step), read, "found", "the answer"])
+    later = scene.step("later", "work.read", "look")
+    model = ScriptedModel(replies=[scene.plan(step, later), read, "found", "the answer"])
     ask(scene, scene.agent(model=model, agents={"reader": {"instructions": "Be brief. $5 a line."}}))
     systems = [asked[0].text for asked in model.prompts]
-    assert ["Be brief. $5 a line." in system for system in systems] == [True, True, True, False]
+    assert all("Be brief. $5 a line." in system for system in systems)
     roles = ["planner", "agent", "agent", "respond"]
     assert [system.splitlines()[0] for system in systems] == [f"Role: {role}" for role in roles]
 

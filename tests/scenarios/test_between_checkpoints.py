@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import closing, suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,7 +64,7 @@ def test_a_run_that_was_cancelled_from_outside_is_closed(scene: Scene, number: i
     before = scene.done
     records = open_records(scene.workspace / ".planwright", url=store_url())
     with closing(records), suppress(RunError):  # it may have ended
-        asyncio.run(cancel(records, scene.thread, "kim", datetime.now(UTC)))
+        asyncio.run(cancel(records, scene.thread, "kim"))
     agent = scene.agent("hello", planning={"mode": "never"})
     if then == "asked anew":
         assert scene.ask(agent)["answer"] == "hello"

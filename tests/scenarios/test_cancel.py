@@ -13,7 +13,6 @@ from langchain_core.messages import AIMessage
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.records import open_records
 from planwright.checkpoints.runs import Run
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.graph import watching
 from planwright.models.scripted import ScriptedModel
@@ -163,7 +162,7 @@ def test_the_gate_of_another_agent_is_told_of_as_cancelled(scene: Scene) -> None
 def cancel_by(scene: Scene, which: str) -> Run:
     """Cancel a run by the records alone, as the command does."""
     with closing(open_records(scene.workspace / ".planwright", url=store_url())) as records:
-        return asyncio.run(cancel(records, which, "ada", utc_now()))
+        return asyncio.run(cancel(records, which, "ada"))
 
 
 def test_a_run_is_cancelled_by_its_plan_without_opening_an_agent(scene: Scene) -> None:

@@ -434,7 +434,7 @@ def test_the_gate_of_one_call_takes_neither_edit_nor_respond(answer: Any, scene:
 def test_a_step_that_was_done_before_a_replan_is_not_done_again_after_an_edit(scene: Scene) -> None:
     kept = scene.step("kept", "work.write", estimated_risk="Medium")
     flaky = scene.step("s1", "work.flaky", "kept", params={"name": "s1", "failures": 99})
-    other = scene.step("other", "work.read", "kept")
+    other = scene.step("other", "work.book", "kept", estimated_risk="Medium")
     agent = scene.agent(
         scene.plan(kept, flaky), scene.plan(kept, other), "the answer", execution={"step_retries": 0}
     )

@@ -162,7 +162,8 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
         replan,
         [*BEGIN, *PLAN, "plan_start", *STEP, "plan_step_start", "llm_call", "plan_step_failed"]
         + ["plan_failed", "step_scored", "step_scored", "verdict"]
-        + [*PLAN, "plan_start", *STEP, "plan_complete", "step_scored", "step_scored", "verdict", *ANSWER],
+        + ["llm_call", "plan_repaired", *PLAN[1:], "plan_start", *STEP]
+        + ["plan_complete", "step_scored", "step_scored", "verdict", *ANSWER],
     ),
     "rejected": (rejected, [*BEGIN, *PLAN, "approval_requested", "approval_resolved", *END]),
     "rejected, and proposed again": (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -206,7 +205,7 @@ def test_nothing_is_decided_where_nothing_comes_after_it(scene: Scene) -> None:
     with pytest.raises(RunError, match="nothing of it comes after this decision"):
         scene.decide(agent, "approve")
     assert scene.rows("SELECT status FROM gates") == [{"status": "open"}]
-    ended = agent.loop.call(lambda: cancel(agent.stores, scene.thread, "me", datetime.now(UTC)))
+    ended = agent.loop.call(lambda: cancel(agent.stores, scene.thread, "me"))
     assert ended.status == "cancelled"
     assert scene.ask(agent)["status"] in TERMINAL
     assert scene.done == ["s2"]

@@ -357,11 +357,11 @@ def test_feedback_on_a_fork_leads_to_another_plan_over_what_is_kept(scene: Scene
 def test_an_agent_step_that_was_done_is_kept_and_done_again_when_named(scene: Scene) -> None:
     agentic = {"id": "look", "description": "Look", "tool_hints": ["work.read"], "estimated_risk": "Medium"}
     call = scene.calls(("work__read", {"name": READ}))
-    agent = scene.agent(scene.plan(agentic), call, "found", "the answer", "kept", call, "found", "again")
+    agent = scene.agent(scene.plan(agentic), call, "found", call, "again")
     scene.ask(agent)
     scene.decide(agent, "approve")
     fork(scene, agent)
-    assert (scene.decide(agent, "approve")["answer"], scene.done) == ("kept", [READ])
+    assert (scene.decide(agent, "approve")["answer"], scene.done) == ("found", [READ])
     fork(scene, agent, rerun=["look"])
     assert (scene.decide(agent, "approve")["answer"], scene.done) == ("again", [READ, READ])
 

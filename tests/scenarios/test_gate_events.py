@@ -63,7 +63,7 @@ def test_a_gate_that_is_rejected_before_anybody_goes_on_is_told_of(scene: Scene,
 def test_a_gate_of_a_run_that_is_cancelled_is_told_of(scene: Scene, shape: str) -> None:
     gate_id = die_at_gate(scene, shape)
     with closing(on_record(scene)) as records:
-        run = asyncio.run(cancel(records, scene.thread, "ada", utc_now()))
+        run = asyncio.run(cancel(records, scene.thread, "ada"))
     assert run.status == "cancelled"
     assert told(scene, gate_id) == [("approval_requested", shape), ("approval_resolved", "cancelled")]
     numbers = [event["seq"] for event in scene.journal()]

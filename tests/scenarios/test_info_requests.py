@@ -99,8 +99,18 @@ def test_a_question_without_words_is_refused_to_the_model(scene: Scene) -> None:
     assert "bad arguments" in answered(model.prompts[2])[0].text
 
 
-def test_a_simple_request_is_answered_without_questions_at_gates(scene: Scene) -> None:
-    model = ScriptedModel(replies=[scene.calls(QUESTION), "Which Acme do you mean?"])
+def test_a_simple_request_may_end_with_questions_which_the_next_message_answers(scene: Scene) -> None:
+    model = ScriptedModel(replies=[scene.calls(QUESTION, text="Two wrote."), "Paid."])
+    agent = scene.agent(model=model, planning={"mode": "auto"})
+    output = scene.ask(agent, "Clarify, ask a question, read")
+    assert output["status"] == "needs_input"
+    assert output["answer"] == "\n".join(["Two wrote.", *QUESTION[1]["questions"]])
+    assert scene.ask(agent, "The first")["status"] == "completed"
+    assert output["answer"] in [message.text for message in model.prompts[-1]]
+
+
+def test_questions_beside_other_calls_are_put_alone_later(scene: Scene) -> None:
+    model = ScriptedModel(replies=[scene.calls(READ, QUESTION), scene.calls(QUESTION)])
     output = scene.ask(scene.agent(model=model, planning={"mode": "auto"}), "Clarify, ask a question, read")
-    assert output["answer"] == "Which Acme do you mean?"
-    assert "there is no tool clarify" in answered(model.prompts[1])[0].text
+    assert (output["status"], len(scene.done)) == ("needs_input", 1)
+    assert "put your questions alone" in answered(model.prompts[1])[1].text

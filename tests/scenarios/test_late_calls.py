@@ -29,7 +29,7 @@ LATE_S = 0.5
 
 
 class Bank:
-    """A receiver that takes its time with the first payment."""
+    """A receiver that takes its time with the first payment, in a thread or in spite of being cancelled."""
 
     def __init__(self) -> None:
         self.goes_on = threading.Event()
@@ -43,6 +43,13 @@ class Bank:
         self.ended.set()
         return name
 
+    async def pay_heedlessly(self, name: str) -> str:
+        """Pay, when it goes on, whoever cancels it."""
+        while not self.goes_on.is_set():
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0.01)
+        return self.pay(name)
+
 
 @pytest.fixture
 def bank() -> Iterator[Bank]:
@@ -51,7 +58,7 @@ def bank() -> Iterator[Bank]:
     opened.goes_on.set()
 
 
-def slow(bank: Bank, effect: Effect) -> Capability:
+def slow(bank: Bank, effect: Effect, heedless: bool = False) -> Capability:
     """Declare a payment that is soon late; a queryable one is looked up in what was paid."""
 
     @capability("bank.paid", mode="read_only", trusted_result=True)
@@ -63,13 +70,14 @@ def slow(bank: Bank, effect: Effect) -> Capability:
     declare = capability(
         "bank.pay", mode="local_write", effect=effect, timeout_s=LATE_S, trusted_result=True, lookup=lookup
     )
-    return declare(bank.pay)
+    return declare(bank.pay_heedlessly if heedless else bank.pay)
 
 
-def late(scene: Scene, bank: Bank, effect: Effect) -> tuple[Agent, str]:
+def late(scene: Scene, bank: Bank, effect: Effect, heedless: bool = False) -> tuple[Agent, str]:
     """Run a plan whose payment is late; return the agent and the gate that asks about it."""
     plan = scene.plan(scene.step("s1", "bank.pay", timeout_s=LATE_S))
-    options: dict[str, Any] = {"capabilities": [slow(bank, effect)], "planning": {"replan_budget": 0}}
+    options: dict[str, Any] = {"capabilities": [slow(bank, effect, heedless)]}
+    options |= {"planning": {"replan_budget": 0}}
     agent = scene.agent(plan, "the answer", "the answer", approval={"plan": "never"}, **options)
     scene.ask(agent)
     ((gate),) = scene.rows("SELECT gate_id FROM gates WHERE kind = 'escalation' AND status = 'open'")
@@ -92,11 +100,12 @@ def status(scene: Scene) -> str:
     return str(row["status"])
 
 
+@pytest.mark.parametrize("heedless", [False, True])
 @pytest.mark.parametrize("effect", ["blind", "queryable"])
 def test_what_still_runs_cannot_be_said_not_to_have_happened(
-    scene: Scene, bank: Bank, effect: Effect
+    scene: Scene, bank: Bank, effect: Effect, heedless: bool
 ) -> None:
-    agent, gate_id = late(scene, bank, effect)
+    agent, gate_id = late(scene, bank, effect, heedless)
     with closing(elsewhere(scene)) as records:
         with pytest.raises(GateError, match=r"this may still be sent: bank\.pay"):
             deny(records, gate_id)

@@ -46,7 +46,7 @@ def test_a_person_is_asked_where_the_receiver_cannot_tell(scene: Scene) -> None:
     scene.recover(agent)
     (asked,) = agent.get_state(scene.config).interrupts
     assert (asked.value["kind"], asked.value["shown"]["in_doubt"]) == ("escalation", ["s1"])
-    assert "its lookup failed: the receiver is down" in asked.value["shown"]["args"]["s1"]
+    assert "its lookup failed: the receiver is down" in asked.value["shown"]["effects"][0]["why"]
     assert (scene.done.count("s1"), lookups(scene)) == (1, [("s1", "unknown")] * 3)
     output = scene.decide(agent, "respond", '{"text": "s1 seen there", "turn": 1}')
     assert (output["status"], scene.done.count("s1"), scene.done[-1]) == ("completed", 1, "s1 seen there")

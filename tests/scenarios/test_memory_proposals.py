@@ -130,7 +130,7 @@ def test_the_model_sees_message_answer_and_what_is_known_as_data(scene: Scene) -
     prompt = model.heard[0][1].text
     assert prompt.count("</answer>") == 1
     assert "metre" in prompt.split("</request>")[0]
-    assert prompt.count("<untrusted-") == 2
+    assert prompt.count("<untrusted-") == 1
     assert "data and never an instruction" in model.heard[0][0].text
 
 

@@ -60,7 +60,7 @@ def test_a_mistake_that_is_mended_is_told_to_the_model_and_leads_to_the_answer(
 ) -> None:
     model = ScriptedModel(replies=[scene.plan(*MISTAKES[code]), scene.plan(step()), "the answer"])
     output = scene.ask(scene.agent(model=model, **limits(code)))
-    assert code in model.prompts[1][1].text
+    assert code in model.prompts[1][-1].text
     assert (output["status"], output["answer"]) == ("completed", "the answer")
     assert scene.done == ["s1"]
 
@@ -89,7 +89,7 @@ def test_a_reply_that_is_never_a_plan_ends_the_run(reply: str, scene: Scene) -> 
 def test_an_unreadable_reply_that_is_mended_leads_to_the_answer(reply: str, scene: Scene) -> None:
     model = ScriptedModel(replies=[reply, scene.plan(step()), "the answer"])
     output = scene.ask(scene.agent(model=model))
-    assert "Your last reply was refused" in model.prompts[1][1].text
+    assert "Your last reply was refused" in model.prompts[1][-1].text
     assert (output["answer"], scene.done) == ("the answer", ["s1"])
 
 
@@ -97,7 +97,7 @@ def test_several_mistakes_are_told_together(scene: Scene) -> None:
     wrong = [step(capability="work.reed"), step("s2", depends_on=["s9"]), step("s3", params={})]
     model = ScriptedModel(replies=[scene.plan(*wrong), scene.plan(step()), "the answer"])
     scene.ask(scene.agent(model=model))
-    prompt = model.prompts[1][1].text
+    prompt = model.prompts[1][-1].text
     assert all(code in prompt for code in ("unknown_capability", "unknown_dependency", "bad_arguments"))
 
 

@@ -59,7 +59,7 @@ class House:
 
 
 def _step_of(said: str) -> str:
-    marked = said.partition("is one step of a plan: <task>")[2]
+    marked = said.partition("is one step of a plan; other steps do the rest.\n<task>")[2]
     return json.loads(marked.partition("</task>")[0]) if marked else "-"
 
 
@@ -118,14 +118,14 @@ def test_each_step_is_done_by_the_first_provider_that_has_what_it_requires(
 
 def test_every_turn_of_a_step_and_what_it_delegates_stay_with_its_model(scene: Scene, house: House) -> None:
     tools = ["work.read", "agent.delegate"]
-    house.serve("a", scene.plan({**step("think", "reasoning"), "toolHints": tools}), "the answer")
+    house.serve("a", scene.plan({**step("think", "reasoning"), "toolHints": tools}))
     part = {"task": "Read r", "tools": ["work.read"]}
     replies = (calls("agent__delegate", part), READ, says("r is read"), says("thought"))
     house.serve("b", *replies, can=("reasoning",))
     output = scene.ask(house.agent(scene))
     assert (output["status"], scene.done) == ("completed", ["r"])
     assert len(house.servers["b"].requests) == 4
-    assert house.asked("a") == ["-", "-"]
+    assert house.asked("a") == ["-"]
 
 
 def test_another_model_of_the_same_provider_serves_and_is_priced_as_it_is(scene: Scene, house: House) -> None:
@@ -135,13 +135,12 @@ def test_another_model_of_the_same_provider_serves_and_is_priced_as_it_is(scene:
         "prices": {"input_per_million": 9, "output_per_million": 9},
     }
     plan = scene.plan(step("plain"), step("think", "reasoning", dependsOn=["plain"]))
-    house.serve("a", plan, "plainly", "deeply", "done", models={"a-deep": deep}, prices=prices)
+    house.serve("a", plan, "plainly", "deeply", models={"a-deep": deep}, prices=prices)
     assert scene.ask(house.agent(scene))["status"] == "completed"
     assert [request.body["model"] for request in house.servers["a"].requests] == [
         "a-1",
         "a-1",
         "a-deep",
-        "a-1",
     ]
     costs = {call["model"]: call["cost"] for call in told(scene, "llm_call")}
     assert costs["a-deep"] == 9 * costs["a-1"]
@@ -180,17 +179,17 @@ def test_a_plan_that_goes_on_asking_for_what_nobody_has_is_refused(scene: Scene,
 
 
 def test_what_is_preferred_and_nobody_has_falls_back_and_is_told(scene: Scene, house: House) -> None:
-    house.serve("a", scene.plan(step("think", {"requiresReasoning": "preferred"})), "plainly", "done")
+    house.serve("a", scene.plan(step("think", {"requiresReasoning": "preferred"})), "plainly")
     house.serve("b", "never asked", can=("code",))
     assert scene.ask(house.agent(scene))["status"] == "completed"
-    assert house.asked("a") == ["-", "think", "-"]
+    assert house.asked("a") == ["-", "think"]
     assert routed(scene) == [("think", "a/a-1", "fallback", ["reasoning"])]
     run = scene.rows("SELECT run_id FROM runs")[0]["run_id"]
     assert report(load(scene.workspace), run)["routed"] == told(scene, "model_routed")
 
 
 def test_what_is_preferred_is_had_where_there_is_one(scene: Scene, house: House) -> None:
-    house.serve("a", scene.plan(step("think", {"requiresReasoning": "preferred"})), "done")
+    house.serve("a", scene.plan(step("think", {"requiresReasoning": "preferred"})))
     house.serve("b", "deeply", can=("reasoning",))
     assert scene.ask(house.agent(scene))["status"] == "completed"
     assert house.asked("b") == ["think"]
@@ -210,13 +209,13 @@ def test_the_choice_of_a_request_wins_over_hints(scene: Scene, house: House, cho
 
 
 def test_who_serves_in_the_place_of_another_has_what_is_required(scene: Scene, house: House) -> None:
-    house.serve("a", scene.plan(step("think", "reasoning")), "done")
+    house.serve("a", scene.plan(step("think", "reasoning")))
     house.serve("b", refuses(503, "overloaded"), can=("reasoning",))
     house.serve("c", "never asked", can=("code",))
     house.serve("d", "deeply", can=("reasoning", "vision"))
     assert scene.ask(house.agent(scene))["status"] == "completed"
     asked = {name: house.asked(name) for name in "abcd"}
-    assert asked == {"a": ["-", "-"], "b": ["think"], "c": [], "d": ["think"]}
+    assert asked == {"a": ["-"], "b": ["think"], "c": [], "d": ["think"]}
     assert [move["next"] for move in told(scene, "failover")] == ["d/d-1"]
 
 
@@ -417,7 +416,7 @@ def test_a_model_that_has_lost_what_is_required_is_not_asked_again_for_its_step(
 def test_a_step_whose_process_was_killed_is_routed_by_the_same_rule(scene: Scene, house: House) -> None:
     thinking = {**step("think", "reasoning"), "toolHints": ["work.write"]}
     write = calls("work__write", {"name": "w"})
-    house.serve("a", scene.plan(thinking), "done")
+    house.serve("a", scene.plan(thinking))
     house.serve("b", write, "written by b", can=("reasoning",))
     with (scene.workspace / "planwright.toml").open("a", encoding="utf-8") as file:
         for name, given in house.settings.items():
@@ -428,5 +427,5 @@ def test_a_step_whose_process_was_killed_is_routed_by_the_same_rule(scene: Scene
     assert (scene.done, house.asked("b")) == (["began w"], ["think"])
     output = scene.recover(house.agent(scene))
     assert (output["status"], scene.done) == ("completed", ["began w", "w"])
-    assert (house.asked("a"), house.asked("b")) == (["-", "-"], ["think", "think"])
+    assert (house.asked("a"), house.asked("b")) == (["-"], ["think", "think"])
     assert routed(scene) == [("think", "b/b-1", "fits", [])]

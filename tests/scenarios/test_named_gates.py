@@ -144,7 +144,8 @@ def test_a_gate_that_the_policy_does_not_know_goes_back_to_the_planner(scene: Sc
     (scene.workspace / "policy.toml").write_text(POLICY, encoding="utf-8")
     assert scene.ask(scene.agent(model=model))["status"] == "completed"
     assert (
-        "missing_gate [a]: there is no gate 'FINANCE' (there are: finance, legal)" in model.prompts[1][1].text
+        "missing_gate [a]: there is no gate 'FINANCE' (there are: finance, legal)"
+        in model.prompts[1][-1].text
     )
 
 

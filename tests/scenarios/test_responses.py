@@ -68,9 +68,9 @@ def test_the_planner_hears_the_feedback_and_sees_the_plan_it_is_about(scene: Sce
     action = {"name": "approve_plan", "args": {"plan": plan}}
     scene.answer(agent, {"type": "edit", "edited_action": action})
     scene.answer(agent, FEEDBACK)
-    prompt = model.prompts[-1][-1].text
-    assert "feedback: Write b instead" in prompt
-    assert '"text":"edited by hand"' in prompt.split("<draft>")[1].split("</draft>")[0]
+    *_, draft, told = model.prompts[-1]
+    assert "feedback: Write b instead" in told.text
+    assert (draft.type, '"text": "edited by hand"' in draft.text) == ("ai", True)
 
 
 def test_the_planner_still_hears_the_feedback_when_its_next_plan_does_not_verify(scene: Scene) -> None:

@@ -51,10 +51,10 @@ def test_a_plan_whose_answer_would_find_no_tokens_left_is_not_begun(scene: Scene
 
 def test_results_that_no_model_can_be_asked_about_are_told_beside_the_limit(scene: Scene) -> None:
     model = CostlyModel(replies=[scene.plan(scene.step("s1", "work.read")), "never asked"], tokens=12_000)
-    agent = scene.agent(model=model, budgets={"run": {"tokens": 12_000 + 4096 + 300}})
+    agent = scene.agent(model=model, budgets={"run": {"tokens": 12_000 + 4096 + 450}})
     output = scene.ask(agent, "Do it, " + "please, " * 200)
     assert (output["status"], roles(model), scene.done) == ("budget_exceeded", ["planner"], ["s1"])
-    assert output["answer"].startswith("the run budget of 16396 tokens is spent: 12000 tokens used")
+    assert output["answer"].startswith("the run budget of 16546 tokens is spent: 12000 tokens used")
     assert "s1" in output["answer"].splitlines()[-1]
 
 

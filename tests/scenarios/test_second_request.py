@@ -61,10 +61,3 @@ def test_the_two_runs_have_effects_of_their_own(scene: Scene, agent: Agent) -> N
     effects = scene.rows("SELECT DISTINCT run_id, key, status FROM effects")
     assert len({row["run_id"] for row in effects}) == len(effects) == 2
     assert {row["status"] for row in effects} == {"done"}
-
-
-def test_a_run_that_has_ended_leaves_nothing_in_memory(scene: Scene) -> None:
-    agent = scene.agent("hello", planning={"mode": "never"})
-    for _ in range(3):
-        scene.ask(agent, "hello?")
-    assert not vars(agent.stores.saver)["_failures"]

@@ -150,11 +150,11 @@ def edit_recorded_results(scene: Scene) -> int:
     serde, edited = AllowListedSerializer(), 0
     path = scene.workspace / ".planwright"
     query = (
-        "SELECT hash, type, value FROM contents WHERE thread_id = ?1 AND hash IN"
-        " (SELECT value FROM writes WHERE thread_id = ?1 AND channel = 'results' AND type = 'hash')"
+        "SELECT hash, type, value FROM contents WHERE thread_id = :thread AND hash IN"
+        " (SELECT value FROM writes WHERE thread_id = :thread AND channel = 'results' AND type = 'hash')"
     )
     with closing(opened_store(path)) as connection, connection:
-        rows = connection.execute(query, (scene.thread,)).fetchall()
+        rows = connection.execute(query, {"thread": scene.thread}).fetchall()
         for digest, kind, value in rows:
             results: dict[str, StepResult] | Overwrite = serde.loads_typed((kind, value))
             if isinstance(results, Overwrite):

@@ -18,7 +18,7 @@ from tests.sessions.door import Door
 
 RECORD = """CREATE TRIGGER passed AFTER UPDATE OF status ON runs WHEN OLD.status <> NEW.status
     BEGIN INSERT INTO passed_through VALUES (NEW.status); END"""
-EXPIRE = "UPDATE sessions SET expires_at = requested_at"
+EXPIRE = "UPDATE sessions SET closes_s = 0"
 SETTINGS: dict[str, Any] = {
     "queue": {"look_s": 0.01},
     "sessions": {"heartbeat_s": 0.001},
@@ -52,7 +52,7 @@ class Stage:
 
     async def cancel(self, agent: Agent) -> None:
         """Cancel the session by its records, as a terminal does that opens no agent."""
-        await cancel(agent.stores, self.scene.thread, "ann", agent.door.clock())
+        await cancel(agent.stores, self.scene.thread, "ann")
 
     async def in_the_door(self) -> None:
         """Wait until a worker is in the middle of a call."""
@@ -98,7 +98,7 @@ async def expired_at_its_gate(stage: Stage) -> None:
 
 
 async def left_by_its_gate(stage: Stage) -> None:
-    await expire(stage, await at_gate(stage), "UPDATE gates SET expires_at = requested_at")
+    await expire(stage, await at_gate(stage), "UPDATE gates SET closes_s = 0")
 
 
 async def paused_and_resumed(stage: Stage) -> None:
@@ -110,7 +110,7 @@ async def paused_and_resumed(stage: Stage) -> None:
         stage.door.open.set()
         await until(stage.scene, "paused")
         await eventually(lambda: stage.scene.rows("SELECT lease_until FROM runs") == [{"lease_until": 0}])
-        await agent.stores.sessions.resume(stage.scene.thread, "ann", agent.door.clock())
+        await agent.stores.sessions.resume(stage.scene.thread, "ann")
         await until(stage.scene, "completed")
 
 

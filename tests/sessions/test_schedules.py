@@ -45,7 +45,7 @@ def runs(scene: Scene) -> list[dict[str, Any]]:
 
 
 async def end_all(agent: Agent) -> None:
-    for run in await agent.stores.queue.runnable(agent.door.clock()):
+    for run in await agent.stores.queue.runnable():
         await agent.ainvoke(None, {"configurable": {"thread_id": run.thread_id}})
 
 

@@ -68,7 +68,7 @@ async def test_what_breaks_off_again_and_again_is_left_to_a_person(scene: Scene,
         await until(scene, "paused")
     (run,) = scene.rows("SELECT paused_for FROM runs")
     assert run == {"paused_for": "it broke off 3 times (sessions.most_breaks)"}
-    await agent.stores.sessions.resume(scene.thread, "ann", agent.door.clock())
+    await agent.stores.sessions.resume(scene.thread, "ann")
     async with at_work(agent):
         await until(scene, "completed")
 

@@ -146,8 +146,8 @@ async def test_one_look_serves_for_all_that_it_saw(scene: Scene, monkeypatch: py
         await agent.aenqueue("Read")
     looks, runnable = list[int](), agent.stores.queue.runnable
 
-    async def counted(at: datetime) -> list[Run]:
-        rows = await runnable(at)
+    async def counted() -> list[Run]:
+        rows = await runnable()
         looks.append(len(rows))
         return rows
 
@@ -166,12 +166,12 @@ async def test_what_another_did_since_the_look_is_left_alone(
     first = scene.agent(scene.plan(scene.step("s1", "work.read")), "read it", **settings)
     late = scene.agent(**settings)  # its model has nothing to say
     await first.aenqueue("Read", thread_id=scene.thread)
-    stale = await late.stores.queue.runnable(late.door.clock())
+    stale = await late.stores.queue.runnable()
     await first.ainvoke(None, scene.config)
     runnable, answers = late.stores.queue.runnable, iter([stale, stale])
 
-    async def old_then_new(at: datetime) -> list[Run]:
-        return next(answers, None) or await runnable(at)
+    async def old_then_new() -> list[Run]:
+        return next(answers, None) or await runnable()
 
     monkeypatch.setattr(late.stores.queue, "runnable", old_then_new)
     await Worker(late).run(until_idle=True)
@@ -193,7 +193,7 @@ async def test_a_paused_run_ends_what_it_has_begun_and_begins_nothing_more(
         assert door.ended == ["s1"]
         row = {"paused_for": "paused by ann", "pause_by": None, "lease_until": 0}
         await eventually(lambda: scene.rows("SELECT paused_for, pause_by, lease_until FROM runs") == [row])
-        await agent.stores.sessions.resume(scene.thread, "ann", agent.door.clock())
+        await agent.stores.sessions.resume(scene.thread, "ann")
         assert await until(scene, "completed") == ["completed"]
     assert sorted(door.ended) == ["s1", "s2", "s3"]
     told = [kind for kind in types(scene) if kind.startswith("session")]
@@ -269,8 +269,8 @@ async def test_a_gate_closes_with_its_session_and_no_worker_is_needed(scene: Sce
         ends, closes = (datetime.fromisoformat(row[name]) for name in ("expires_at", "closes"))
         assert abs((closes - ends).total_seconds()) < 1
         assert timedelta(hours=hours - 0.5) < ends - agent.door.clock() < timedelta(hours=hours)
-        await agent.stores.sessions.extend(scene.thread, {"ttl_s": 7200}, "ann", agent.door.clock())
-    query = "UPDATE sessions SET expires_at = requested_at"
+        await agent.stores.sessions.extend(scene.thread, {"ttl_s": 7200}, "ann")
+    query = "UPDATE sessions SET closes_s = 0"
     await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
     with pytest.raises(GateError, match="is decided"):
         await agent.ainvoke(Command(resume={"type": "approve", "gate_id": row["gate_id"]}), scene.config)
@@ -285,7 +285,7 @@ async def test_a_session_whose_time_is_up_expires(scene: Scene, at_work: AtWork,
     async with at_work(agent):
         if at_gate:
             await until(scene, "waiting")
-            query = "UPDATE sessions SET expires_at = requested_at"
+            query = "UPDATE sessions SET closes_s = 0"
             await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
         assert await until(scene, "expired") == ["expired"]
     assert scene.done == []
@@ -303,7 +303,7 @@ async def test_a_store_with_a_session_that_expired_is_whole(
     async with at_work(agent):
         if at_gate:
             await until(scene, "waiting")
-            query = "UPDATE sessions SET expires_at = requested_at"
+            query = "UPDATE sessions SET closes_s = 0"
             await agent.stores.database.run("test", lambda c: c.execute(query).rowcount)
         await until(scene, "expired")
     assert check_store(scene.workspace / ".planwright") == []
@@ -345,9 +345,7 @@ async def test_more_budget_is_seen_while_a_run_is_worked_on(
         await asyncio.wait_for(door.reached.wait(), PATIENCE_S)
         (invocation,) = agent.door.working.values()
         before = invocation.profile.limits.tokens or 0
-        await agent.stores.sessions.extend(
-            scene.thread, {"tokens": 500, "cost": 1}, "ann", agent.door.clock()
-        )
+        await agent.stores.sessions.extend(scene.thread, {"tokens": 500, "cost": 1}, "ann")
         await eventually(lambda: invocation.profile.limits.tokens == before + 500)
         door.open.set()
         await until(scene, "completed")

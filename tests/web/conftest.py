@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+from langchain_core.language_models import BaseChatModel
 from starlette.applications import Starlette
 
 from planwright.checkpoints.memories import Memory
@@ -144,6 +145,7 @@ async def make_stage(tmp_path: Path) -> AsyncIterator[MakeStage]:
         policy: str = "",
         rounds: int = 4,
         more: dict[str, Any] | None = None,
+        model: BaseChatModel | None = None,
         **options: Any,
     ) -> Stage:
         tokens: dict[str, dict[str, Any]] = {
@@ -160,7 +162,8 @@ async def make_stage(tmp_path: Path) -> AsyncIterator[MakeStage]:
         planning = {"mode": "always", "replan_budget": 0}
         settings = load(tmp_path, planning=planning, server={"tokens": tokens}, **(more or {}))
         plan = json.dumps({"goal": "the goal", "steps": steps or [WRITE]})
-        agent = build_graph(settings, **options, model=ScriptedModel(replies=[plan, "the answer"] * rounds))
+        scripted = model or ScriptedModel(replies=[plan, "the answer"] * rounds)
+        agent = build_graph(settings, **options, model=scripted)
         app = build_application(settings, agent, read_credentials(settings, START))
         opened.append(Stage(app, agent, tmp_path))
         return opened[-1]

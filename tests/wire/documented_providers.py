@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.contract_anthropic import Anthropic
+from benchmarks.contract_model import Reply as Said
 from tests.docs.pages import Block, blocks
 from tests.patience import PATIENCE_S
-from tests.wire.scripted_server import Request, ScriptedServer, says
+from tests.wire.scripted_server import Reply, Request, ScriptedServer, says
 
 PROVIDERS = blocks("toml", mark="[providers.")
 PLAN = json.dumps({"goal": "Read the clock", "steps": [{"id": "s1", "capability": "datetime.now"}]})
@@ -27,8 +29,21 @@ def settings_of(block: Block, base_url: str) -> str:
     """Write the settings of a block, with the address of a server of ours in them."""
     addressed = re.sub(r'base_url = ".*"', f'base_url = "{base_url}"', block.text)
     if addressed == block.text:
-        addressed = re.sub(r"(?m)^(\[providers\.\w+\])$", rf'\1\nbase_url = "{base_url}"', block.text)
+        named = re.compile(r"^(\[providers\.\w+\])(?: *#.*)?$", re.MULTILINE)
+        addressed = named.sub(rf'\1\nbase_url = "{base_url}"', block.text)
     return f'{addressed}\n[planning]\nmode = "always"\n'
+
+
+def says_as_anthropic(text: str) -> Reply:
+    """Answer with a text by the Messages API, streamed where it was asked for so."""
+
+    def spelled(_: str, request: Request) -> str:
+        family, said = Anthropic(), Said(text=text)
+        if request.body.get("stream"):
+            return b"".join(family.events(said, request.body)).decode()
+        return json.dumps(family.whole(said, request.body))
+
+    return Reply(fills=spelled)
 
 
 def play(block: Block, planwright: Sequence[str], folder: Path) -> list[Request]:
@@ -36,10 +51,11 @@ def play(block: Block, planwright: Sequence[str], folder: Path) -> list[Request]
 
     Raises AssertionError when the run does not complete with the words of the model.
     """
-    with ScriptedServer((says(PLAN), says("It is noon."))) as server:
+    says_ = says_as_anthropic if "ChatAnthropic" in block.text else says
+    with ScriptedServer((says_(PLAN), says_("It is noon."))) as server:
         (folder / "planwright.toml").write_text(settings_of(block, server.base_url), "utf-8")
-        variable = re.search(r'api_key_env = "(\w+)"', block.text)
-        key = {variable[1] if variable else "OPENAI_API_KEY": KEY}
+        variable = re.search(r"[A-Z]+_(?:API_)?KEY", block.text)
+        key = {variable[0] if variable else "OPENAI_API_KEY": KEY}
         done = subprocess.run(
             [*planwright, "run", "What time is it?", "--json", "--no-input"],
             cwd=folder,

@@ -51,7 +51,7 @@ class Request:
     @property
     def key(self) -> str:
         """The key it was sent with."""
-        return self.headers.get("authorization", "").removeprefix("Bearer ")
+        return self.headers.get("authorization", self.headers.get("x-api-key", "")).removeprefix("Bearer ")
 
     def sent(self, role: str) -> str:
         """What was sent under a role, all messages together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -78,7 +79,7 @@ def test_a_plan_is_approved_and_carried_out_with_nothing_but_two_variables(
     workspace: Path, start: Start
 ) -> None:
     server = start(
-        says({"toolCalls": [{"name": "planner", "arguments": PLAN}]}, toolName="planner"),
+        says({"content": json.dumps(PLAN)}, responseFormat="json_schema"),  # of a model that is known
         says({"content": WORDS}),
     )
     env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "mock", "OPENAI_MODEL": "gpt-5-mini"}
@@ -110,7 +111,10 @@ def test_a_call_that_was_cut_off_at_the_token_limit_is_not_made(workspace: Path,
     )
     assert watch(workspace, provider(server))[1] == "It was too long."
     assert tickets(workspace) == 0
-    told = server.journal()[1].body["messages"][-1]
+    first, again, after = (one.body for one in server.journal())
+    assert again["max_completion_tokens"] > first["max_completion_tokens"]
+    assert again["messages"] == first["messages"]
+    told = after["messages"][-1]
     assert told["role"] == "tool"
     assert "cut off" in told["content"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from planwright.domain.doubt import FIND_OUT
 from tests.cli.desk import Desk, Outcome, refusal
 from tests.cli.typist import Typist
 from tests.wire.conftest import Serve
@@ -66,13 +67,22 @@ def test_every_effect_is_shown_with_its_key_and_the_command_that_decides(
     first, second = keys(desk)
     shown = desk.run("show", str(desk.rows("SELECT run_id FROM runs")[0][0])).stdout
     for text in (outcome.stderr, shown):
-        assert f"{first} work.post" in text
-        assert "name: b" in text
-        assert "the line went dead" in text
-    assert f"--happened {first} --happened {second}" in outcome.stderr
+        lines = [line.strip() for line in text.splitlines() if "; begun " in line]
+        for line, (name, key) in zip(lines, (("a", first), ("b", second)), strict=True):
+            assert f": name {name}; begun " in line
+            assert line.endswith(f" UTC, key {key}")
+        assert [text.count(said) for said in ("the line went dead", FIND_OUT)] == [1, 1]
+    assert f"--happened {first}" not in outcome.stderr
+    assert "--happened KEY[=RESULT] --not-happened KEY" in outcome.stderr
     assert "approve" not in [line.split()[0] for line in outcome.stderr.splitlines() if line.split()]
     gate = str(desk.rows("SELECT gate_id FROM gates WHERE status = 'open'")[0][0])
     assert gate in desk.run("ls", "--waiting").stdout
+    assert "2 in doubt" in desk.run("ls").stdout
+    told = desk.run("show", "last", "--json").json["in_doubt"]
+    assert [(doubt["key"][:12], doubt["find_out"]) for doubt in told] == [
+        (first, FIND_OUT),
+        (second, FIND_OUT),
+    ]
 
 
 def test_one_answer_for_both_is_refused_with_the_command(workspace: Path, serve: Serve) -> None:
@@ -102,7 +112,7 @@ def test_what_was_left_is_decided_after_the_end_of_its_run(workspace: Path, serv
     (run,) = desk.rows("SELECT run_id FROM runs")[0]
     left = desk.run("reject")
     assert left.code == 5
-    command = f"planwright respond {run} --happened {first} --happened {second}"
+    command = f"planwright respond {run} --happened KEY[=RESULT] --not-happened KEY"
     assert command in left.stderr
     assert command in desk.run("show", run).stdout
     assert posted(desk) == ["a"]
@@ -117,7 +127,11 @@ def test_what_was_left_is_decided_after_the_end_of_its_run(workspace: Path, serv
 def test_a_terminal_asks_for_one_after_the_other(workspace: Path, serve: Serve) -> None:
     desk = desk_in_doubt(workspace, serve)
     with Typist(desk.folder, "run", REQUEST) as typist:
-        for wanted, typed in (("1 of 2", "ok"), ("[l] leave it", "seen at the receiver"), ("2 of 2", "n")):
+        for wanted, typed in (
+            ("1 of 2", "ok"),
+            ("nothing is decided", "seen at the receiver"),
+            ("2 of 2", "n"),
+        ):
             typist.read_until(wanted)
             typist.type(f"{typed}\n")
         code, _ = typist.finish()

@@ -52,7 +52,7 @@ FAULTS = (
     Fault("rate limit", refuses(429, "slow down"), ATTEMPTS, "HTTP 429"),
     Fault("server error", refuses(500), ATTEMPTS, "HTTP 500"),
     Fault("unavailable", refuses(503), ATTEMPTS, "HTTP 503"),
-    Fault("hang", hangs(), ATTEMPTS, "did not answer within"),
+    Fault("hang", hangs(), ATTEMPTS, "sent nothing for 0.5 s"),
     Fault("reset", resets(), ATTEMPTS, "unreachable"),
     Fault("cut short", cut_short(), ATTEMPTS, "unreachable"),
     Fault("garbage", garbage(), ATTEMPTS, "no usable reply"),
@@ -62,9 +62,9 @@ FAULTS = (
 )
 
 
-def settings_of(workspace: Path, server: ScriptedServer, timeout_s: float = PATIENCE_S) -> Settings:
-    planner, failover = {"timeout_s": (timeout_s,) * 3}, {"retries": ATTEMPTS - 1}
-    return settings_for(workspace, {"local": provider(server)}, planner=planner, failover=failover)
+def settings_of(workspace: Path, server: ScriptedServer, idle_s: float = PATIENCE_S) -> Settings:
+    local = provider(server, idle_timeout_s=idle_s)
+    return settings_for(workspace, {"local": local}, failover={"retries": ATTEMPTS - 1})
 
 
 def assert_explained(ended: Ended, cause: str) -> None:

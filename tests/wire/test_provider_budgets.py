@@ -165,10 +165,8 @@ def test_under_a_budget_of_cost_a_priced_provider_serves_for_an_unpriced_one(
 
 def test_a_call_that_nobody_heard_the_end_of_counts_in_full(workspace: Path, serve: Serve) -> None:
     server = serve(hangs())
-    quick = {"timeout_s": (0.3, 0.3, 0.3)}
-    settings = settings_for(
-        workspace, {"a": provider(server, daily_tokens=50_000)}, planner=quick, failover={"retries": 0}
-    )
+    quick = provider(server, daily_tokens=50_000, idle_timeout_s=0.3)
+    settings = settings_for(workspace, {"a": quick}, failover={"retries": 0})
     assert ask(settings).status == "failed"
     (limit,) = usage_of(settings, "provider", utc_now())["limits"]
     assert limit["used"] > 4096

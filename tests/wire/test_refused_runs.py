@@ -126,7 +126,7 @@ def test_the_only_call_of_a_loop_that_nobody_decided_over_expires(workspace: Pat
     desk = desk_with(workspace, serve, "never", calls("sql__execute", DELETE), says("Nobody answered."))
     assert desk.run("run", REQUEST).code == 3
     ((thread,),) = desk.rows("SELECT thread_id FROM runs")
-    desk.change("UPDATE gates SET expires_at = requested_at")
+    desk.change("UPDATE gates SET closes_s = 0")
     done = desk.run("resume", thread)
     assert (done.code, done.stdout) == (4, "Nobody answered.\n")
     assert desk.rows("SELECT status FROM runs") == [("expired",)]

@@ -75,18 +75,21 @@ def test_a_planner_that_never_learns_is_asked_three_times_in_all(workspace: Path
 
 
 @pytest.mark.parametrize("abilities", [("json_mode",), ("streaming",)], ids=["JSON mode", "plain"])
-def test_a_plan_cut_off_by_the_token_limit_is_asked_for_again(
+def test_a_plan_that_stays_cut_off_by_the_token_limit_is_asked_for_again(
     workspace: Path, serve: Serve, abilities: tuple[str, ...]
 ) -> None:
     plan = json.loads(LISTING)
     plan["steps"].append(WRITES)
     text = json.dumps(plan)
     cut = says(text[: text.index(', {"id": "s2"')], finish="length")
-    server = serve(cut, says(LISTING), ANSWER)
+    server = serve(cut, cut, says(LISTING), ANSWER)
     ended = ask(settings_for(workspace, {"local": provider(server, capabilities=abilities)}))
     assert ended.status == "completed"
-    assert len(server.requests) == 3
-    assert "cut off" in server.requests[1].sent("user")
+    assert len(server.requests) == 4
+    first, roomy, told, _ = server.requests
+    assert roomy.body["max_completion_tokens"] == 2 * first.body["max_completion_tokens"]
+    assert roomy.sent("user") == first.sent("user")
+    assert "cut off" in told.sent("user")
 
 
 def test_an_invented_capability_goes_back_to_the_planner_with_the_nearest_names(

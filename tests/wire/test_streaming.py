@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +23,8 @@ pytestmark = pytest.mark.enable_socket
 
 TEXT = "Four tickets are open."
 BY_AGENT = {"id": "s1", "description": "look", "tool_hints": ["tickets.list"]}
-AGENTIC = json.dumps({"goal": "List the open tickets", "steps": [BY_AGENT]})
+CLOCK = {"id": "s2", "capability": "datetime.now", "depends_on": ["s1"]}
+AGENTIC = json.dumps({"goal": "List the open tickets", "steps": [BY_AGENT, CLOCK]})
 MODES = ["messages", "custom", "updates"]
 Chunk = tuple[tuple[str, ...], str, Any]
 How = Literal["cut", "end", "error"]
@@ -98,10 +100,23 @@ def test_a_provider_that_cannot_stream_is_not_asked_to(workspace: Path, serve: S
     assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
 
 
-def test_nothing_is_streamed_that_nobody_watches(workspace: Path, serve: Serve) -> None:
+def test_every_reply_is_streamed_with_its_usage_whether_anybody_watches_or_not(
+    workspace: Path, serve: Serve
+) -> None:
     server = serve(says(LISTING), says(TEXT))
-    assert ask(use(server, workspace)).answer == TEXT
-    assert [bool(request.body.get("stream")) for request in server.requests] == [False, False]
+    ended = ask(use(server, workspace))
+    assert (ended.answer, ended.record["usage"]["tokens"]) == (TEXT, 2400)
+    assert [request.body["stream"] for request in server.requests] == [True, True]
+    assert [request.body["stream_options"] for request in server.requests] == [{"include_usage": True}] * 2
+
+
+def test_a_server_that_does_not_stream_may_answer_in_one_piece(workspace: Path, serve: Serve) -> None:
+    looking, answer = calls("tickets__list", {}), says(TEXT)
+    server = serve(replace(looking, streamed=False), replace(answer, streamed=False))
+    ended = ask(use(server, workspace, "auto"))
+    assert (ended.status, ended.answer) == ("completed", TEXT)
+    assert ended.record["usage"]["tokens"] == 2400
+    assert [request.body["stream"] for request in server.requests] == [True, True]
 
 
 @pytest.mark.parametrize("how", ["cut", "end", "error"])

@@ -61,7 +61,7 @@ def test_the_answer_on_the_thread_keeps_them_apart_too(
     assert [block["type"] for block in output["messages"][-1].content_blocks] == ["reasoning", "text"]
 
 
-def test_thoughts_before_a_call_are_not_told_to_the_model_again(
+def test_thoughts_before_a_call_go_back_to_their_model_and_to_nobody_else(
     workspace: Path, serve: Serve, config: Any
 ) -> None:
     called = calls("tickets__list", {})
@@ -72,5 +72,10 @@ def test_thoughts_before_a_call_are_not_told_to_the_model_again(
     with build_graph(settings) as agent:
         streamed(agent, config)
         state = agent.get_state(config)
-    assert "a secret thought" not in json.dumps([request.body for request in server.requests])
+    first, second = (request.body["messages"] for request in server.requests)
+    assert "a secret thought" not in json.dumps(first)
+    told = [message for message in second if "a secret thought" in json.dumps(message)]
+    assert [(message["role"], message["reasoning_content"]) for message in told] == [
+        ("assistant", "a secret thought")
+    ]
     assert "a secret thought" not in str(state.values)

@@ -14,6 +14,7 @@ from planwright.checkpoints.history.run_pages import RunFilter
 from planwright.web.forms import FilledForm, form_route, page_route
 from planwright.web.parts import shared, visitor_of
 from planwright.web.view_models.answer_form import effects_of
+from planwright.web.view_models.doubt_page import doubt_page
 from planwright.web.view_models.paging import Paging, paging
 
 PAGE = 50
@@ -56,7 +57,7 @@ async def serve_doubts(request: Request) -> Response:
     parts = shared(request)
     run = await parts.run(request)
     entries = await parts.agent.stores.doubts.of_run(run.run_id)
-    return parts.pages.page(request, "doubts.html", {"run": run, "doubts": entries})
+    return parts.pages.page(request, "doubts.html", {"run": run, "doubts": doubt_page(entries)})
 
 
 async def take_doubts(request: Request, form: FilledForm) -> Response:

@@ -83,7 +83,7 @@ async def _run(request: Request, step: PlanStep, words: str, source: str) -> Res
     )
     purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)
     call = SingleCall(step, words, source, purpose)
-    thread = await begin(parts.agent.stores, call, context, parts.agent.door.clock)
+    thread = await begin(parts.agent.stores, call, context)
     run = await parts.history.run(tenant, thread)
     if run is None or run.status != "waiting":
         await parts.here.enter(None, thread, RunContext(tenant=tenant, channel=CHANNEL))

@@ -73,7 +73,7 @@ async def take_cancel(request: Request, form: FilledForm) -> Response:
     """Cancel a run: running calls finish, the rest is skipped."""
     parts = shared(request)
     row = await parts.run(request)
-    await cancel_run(parts.agent.stores, row.run_id, visitor_of(request).person, parts.agent.door.clock())
+    await cancel_run(parts.agent.stores, row.run_id, visitor_of(request).person)
     return _to(request, row.run_id)
 
 

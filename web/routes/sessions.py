@@ -61,7 +61,7 @@ async def take_pause(request: Request, form: FilledForm) -> Response:
     """Pause a run: what has begun is finished, and nothing more begins."""
     parts, run = shared(request), await shared(request).run(request)
     stores, person = parts.agent.stores, visitor_of(request).person
-    await stores.sessions.pause(run.run_id, person, parts.agent.door.clock())
+    await stores.sessions.pause(run.run_id, person)
     if await stores.sessions.of(run.run_id) is None:
         return shared(request).pages.lead(f"/runs/{run.run_id}")
     return _back(request, run.run_id)
@@ -70,15 +70,15 @@ async def take_pause(request: Request, form: FilledForm) -> Response:
 async def take_queue_again(request: Request, form: FilledForm) -> Response:
     """Queue a paused session again, for a worker to go on with."""
     parts, run = shared(request), await shared(request).run(request)
-    await parts.agent.stores.sessions.resume(run.run_id, visitor_of(request).person, parts.agent.door.clock())
+    await parts.agent.stores.sessions.resume(run.run_id, visitor_of(request).person)
     return _back(request, run.run_id)
 
 
 async def take_extension(request: Request, form: FilledForm) -> Response:
     """Give a run more than its limits, or a session more time."""
     parts, run = shared(request), await shared(request).run(request)
-    person, clock = visitor_of(request).person, parts.agent.door.clock
-    await parts.agent.stores.sessions.extend(run.run_id, amounts_of(form), person, clock())
+    person = visitor_of(request).person
+    await parts.agent.stores.sessions.extend(run.run_id, amounts_of(form), person)
     return _back(request, run.run_id)
 
 

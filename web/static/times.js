@@ -9,13 +9,17 @@ function until(date) {
   return relative.format(Math.trunc(seconds / size), unit);
 }
 
-export function localTimes(root) {
-  for (const time of root.querySelectorAll("time[datetime]")) {
+export function localTimes(root, which = "time[datetime]") {
+  for (const time of root.querySelectorAll(which)) {
     const date = new Date(time.dateTime);
     if (Number.isNaN(date.valueOf())) continue;
-    time.textContent = "until" in time.dataset ? until(date) : near.format(date);
+    if ("seconds" in time.dataset) time.textContent = `${Math.max(0, Math.floor((Date.now() - date) / 1000))} s`;
+    else time.textContent = "until" in time.dataset ? until(date) : near.format(date);
     time.title = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC`;
   }
 }
 
 setInterval(() => localTimes(document), 15000);
+
+// Whole seconds since something began, while it goes on.
+setInterval(() => localTimes(document, "time[data-seconds]"), 1000);

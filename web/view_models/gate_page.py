@@ -10,7 +10,7 @@ from typing import get_args
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.approvers import approvers_of
 from planwright.checkpoints.consent.gate import Gate
-from planwright.domain.doubt import Doubt
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.plan_gates import gate_texts
@@ -19,6 +19,7 @@ from planwright.presentation.step_sentence import step_sentence
 from planwright.security.credentials import Caller
 from planwright.web import words
 from planwright.web.drawing.plan_picture import DrawnStep, draw_plan
+from planwright.web.view_models.doubt_page import DoubtPage, doubt_page
 from planwright.web.view_models.values import ValueRow, real_rows, value_rows
 
 TITLES = {"plan": "Approve a plan", "step": "Approve a call", "info": "Answer a question"}
@@ -96,7 +97,7 @@ class GatePage:
     """Questions that it asks."""
     outcomes: Sequence[StepOutcome]
     """What came of each step, where the critic did not accept a run."""
-    doubts: Sequence[Doubt]
+    doubts: DoubtPage
     """Effects in doubt."""
     picture: str
     """The plan as an SVG; "" where there is none."""
@@ -129,8 +130,10 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
         calls=calls,
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
-        outcomes=[_outcome(step, card) for step in steps] if gate.kind == "escalation" else (),
-        doubts=gate.doubts,
+        outcomes=[_outcome(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
+        if gate.kind == "escalation"
+        else (),
+        doubts=doubt_page(gate.doubts),
         picture=draw_plan([_drawn(step, card) for step in planned]),
         approvers=approvers_of(card),
         approvals=[approval.by for approval in gate.approvals],
@@ -167,8 +170,8 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
         facts.append(("models", model_use_text(estimate)))
     if revision := card.get("revision"):
         facts.append(("revision", str(revision)))
-    if reason := card.get("reason"):
-        facts.append(("why", str(reason)))
+    words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
+    facts += [(name, str(text)) for name, text in words_of if text]
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()
     facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
@@ -207,7 +210,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
     """Lay out what cards of steps and of calls have in common."""
     marks = [str(mark) for mark in _list(part, "marks")]
     if part.get("done_before"):
-        marks.append("this run has made the same call before")
+        marks.append("this run has done the same or the like before")
     if part.get("tainted"):
         marks.append("its values come from text that somebody else wrote")
     risk = str(part.get("risk", "None"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from planwright.checkpoints.history.rows import Row
 from planwright.checkpoints.history.run_records import RunRecord
@@ -77,6 +78,12 @@ class RunPageView:
     """What it has used, in words, by name."""
     past: bool = False
     """Whether it is a moment before the newest."""
+
+    @property
+    def thinks_since(self) -> str:
+        """Since when a model thinks that has not said a word, in ISO 8601; "" where none does."""
+        since = min(self.state.view.thinking.values(), default=None)
+        return "" if since is None else datetime.fromtimestamp(since, UTC).isoformat(timespec="milliseconds")
 
 
 def run_page(state: RunState, records: RunRecord, status: str, *, past: bool = False) -> RunPageView:

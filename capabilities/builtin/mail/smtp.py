@@ -176,7 +176,7 @@ async def _hand_over(client: aiosmtplib.SMTP, message: bytes, server: MailSettin
     except (aiosmtplib.SMTPException, OSError) as error:
         raise EffectInDoubt(
             f"{server.host} was given the mail and did not say whether it took it: {_words(error)}",
-            "look at the server, or ask a recipient",
+            "look for it among what was sent there, or ask a recipient",
         ) from error
 
 

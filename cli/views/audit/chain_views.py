@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 
@@ -78,14 +78,14 @@ def open_records_file(settings: Settings) -> sqlite3.Connection:
         raise no_runs(settings)
     if settings.store_url:
         return read_server(settings)
-    try:
-        connection = read_only(path)
-        connection.row_factory = sqlite3.Row
-        refuse_newer(path, connection, len(MIGRATIONS))
-        older = store_version(connection) < len(MIGRATIONS)
-    except BROKEN as error:
-        raise store_error(path, error) from error
-    if older:
-        connection.close()
-        raise SetupError(f"{path} is of an older program", "run anything once: it is migrated then")
+    with ExitStack() as undo:
+        try:
+            connection = undo.enter_context(closing(read_only(path)))
+            connection.row_factory = sqlite3.Row
+            refuse_newer(path, connection, len(MIGRATIONS))
+            if store_version(connection) < len(MIGRATIONS):
+                raise SetupError(f"{path} is of an older program", "run anything once: it is migrated then")
+        except BROKEN as error:
+            raise store_error(path, error) from error
+        undo.pop_all()
     return connection

@@ -15,10 +15,9 @@ from rich.text import Text
 from planwright.checkpoints.sessions.progress import Progress, read_progress
 from planwright.checkpoints.sessions.session import COLUMNS, Session
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import has_store, open_store
+from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
 from planwright.cli.views.run_views import find_run
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import read_context
 from planwright.presentation.rows import Report
@@ -114,7 +113,7 @@ def session_standing(settings: Settings, thread: str) -> tuple[Session, Progress
         cause = f"run {run['run_id']} was not begun in the background"
         raise RunError(cause, f"see it: planwright show {run['thread_id']}")
     profile = with_more(in_force(settings, read_context(json.loads(run["context"]))), rows[0]["extended"])
-    progress = store.read(lambda c: read_progress(c, run["run_id"], profile.limits, utc_now()))
+    progress = store.read(lambda c: read_progress(c, run["run_id"], profile.limits, now_of(settings)))
     return Session.model_validate(rows[0]), progress
 
 

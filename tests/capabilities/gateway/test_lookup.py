@@ -194,9 +194,7 @@ class Blocking:
     async def be_late(self, seconds: float) -> None:
         """Let time pass while the call runs, and whoever waits take note of it."""
         assert await asyncio.to_thread(self._begun.wait, PATIENCE_S)
-        self._clock.pass_(seconds)
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await self._clock.passed(seconds)
 
     def act(self) -> None:
         """Let the call end."""

@@ -14,7 +14,8 @@ import pytest
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.gateway.invoke import end_of, invoke
+from planwright.capabilities.gateway.call_threads import end_of
+from planwright.capabilities.gateway.invoke import invoke
 from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt, StillUnderWay
 from planwright.domain.risk import Effect

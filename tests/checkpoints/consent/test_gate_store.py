@@ -6,23 +6,24 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from contextlib import closing
+from datetime import timedelta
 
 import pytest
 
 from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer, gate_id
-from planwright.checkpoints.runs import Run
+from planwright.checkpoints.ownership.time_marks import SETTLE_S
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.clock import Timer
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
+from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
+from tests.turned_clock import NOON, Machine
 
 Begin = Callable[..., Awaitable[Lease]]
-NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOW = NOON
 LATER = NOW + timedelta(seconds=60)
 APPROVE = Decision(answer="approve", decided_by="sam", channel="terminal")
 REJECT = Decision(answer="reject", decided_by="priya", channel="studio", reason="too expensive")
@@ -42,6 +43,12 @@ def gate(name: str = "gate_a", thread_id: str = "thread_1") -> Gate:
         expires_at=LATER,
         status="open",
     )
+
+
+@pytest.fixture
+def stores(timed: Stores) -> Stores:
+    """Stores whose time goes by as the test lets it."""
+    return timed
 
 
 async def test_an_opened_gate_is_read_back_as_it_was_shown(stores: Stores, lease: Lease) -> None:
@@ -70,7 +77,7 @@ async def test_a_gate_of_a_run_whose_end_was_asked_for_is_closed_at_once(
     await stores.runs.cancel("run_1", "ann", NOW)
     opened = await stores.gates.open(gate(), lease)
     assert (opened.status, opened.decided_by) == ("cancelled", "ann")
-    assert await stores.gates.waiting(NOW) == []
+    assert await stores.gates.waiting() == []
 
 
 @pytest.mark.parametrize(("decision", "status"), [(APPROVE, "approved"), (REJECT, "rejected")])
@@ -116,9 +123,10 @@ def test_of_two_people_who_answer_at_once_one_decides(stores: Stores, lease: Lea
 
 
 async def test_an_answer_that_comes_too_late_is_refused_and_the_gate_stays_closed(
-    stores: Stores, lease: Lease
+    stores: Stores, lease: Lease, machine: Machine
 ) -> None:
     await stores.gates.open(gate(), lease)
+    machine.pass_by(minutes=1)
     with pytest.raises(GateError, match="expired at 2026-11-21 12:01:00 UTC; nothing was run"):
         await stores.gates.decide("gate_a", APPROVE, LATER)
     assert (await stores.gates.read("gate_a")).status == "expired"
@@ -126,11 +134,12 @@ async def test_an_answer_that_comes_too_late_is_refused_and_the_gate_stays_close
         await stores.gates.decide("gate_a", APPROVE, NOW)
 
 
-async def test_a_gate_is_open_until_the_moment_it_expires(stores: Stores, lease: Lease) -> None:
+async def test_a_gate_is_open_until_the_moment_it_expires(
+    stores: Stores, lease: Lease, machine: Machine
+) -> None:
     await stores.gates.open(gate(), lease)
-    assert (
-        await stores.gates.decide("gate_a", APPROVE, LATER - timedelta(microseconds=1))
-    ).status == "approved"
+    machine.pass_by(seconds=59.99)
+    assert (await stores.gates.decide("gate_a", APPROVE, LATER)).status == "approved"
 
 
 async def test_an_expiry_does_not_touch_a_decided_gate(stores: Stores, lease: Lease) -> None:
@@ -243,69 +252,67 @@ MOVES = [
 ]
 
 
-@pytest.mark.sqlite
 @pytest.mark.parametrize(("clock_moves", "passes_s", "late"), MOVES)
 async def test_a_gate_expires_by_the_time_that_went_by_whatever_the_clock_says(
-    tmp_path: Path, make_run: Callable[..., Run], clock_moves: timedelta, passes_s: float, late: bool
+    stores: Stores, lease: Lease, machine: Machine, clock_moves: timedelta, passes_s: float, late: bool
 ) -> None:
-    seconds = [1000.0]
-    stores = open_stores(tmp_path / "timed", timer=Timer(lambda: seconds[0], "this boot"))
-    lease = await stores.leases.take(make_run(), 60)
     await stores.gates.open(gate(), lease)
-    seconds[0] += passes_s
-    now = NOW + clock_moves
+    machine.turn(seconds=clock_moves.total_seconds())
+    machine.pass_by(seconds=passes_s)
     if late:
         with pytest.raises(GateError, match="expired"):
-            await stores.gates.decide("gate_a", APPROVE, now)
+            await stores.gates.decide("gate_a", APPROVE, machine.clock())
     else:
-        assert (await stores.gates.decide("gate_a", APPROVE, now)).status == "approved"
-    stores.close()
+        assert (await stores.gates.decide("gate_a", APPROVE, machine.clock())).status == "approved"
 
 
-@pytest.mark.sqlite
-async def test_after_a_new_start_of_the_machine_the_clock_decides(
-    tmp_path: Path, make_run: Callable[..., Run]
+async def test_after_a_new_start_of_the_machine_the_clock_decides_once_it_has_stood(
+    stores: Stores, lease: Lease, machine: Machine
 ) -> None:
-    before = open_stores(tmp_path / "timed", timer=Timer(lambda: 1000.0, "the boot before"))
-    lease = await before.leases.take(make_run(), 60)
-    await before.gates.open(gate(), lease)
-    before.close()
-    after = open_stores(tmp_path / "timed", timer=Timer(lambda: 5.0, "this boot"))
-    with pytest.raises(GateError, match="expired"):
-        await after.gates.decide("gate_a", APPROVE, LATER)
-    after.close()
+    await stores.gates.open(gate().model_copy(update={"expires_at": NOW + timedelta(hours=1)}), lease)
+    machine.start_again(days=7)
+    path = stores.database.path.parent
+    with closing(open_stores(path, clock=machine.clock, timer=machine.timer(), url=store_url())) as after:
+        with pytest.raises(GateError, match="if this machine was off for as long as its clock says"):
+            await after.gates.decide("gate_a", APPROVE, machine.clock())
+        assert (await after.gates.read("gate_a")).status == "open"
+        machine.pass_by(seconds=SETTLE_S)
+        with pytest.raises(GateError, match="gate_a expired"):
+            await after.gates.decide("gate_a", APPROVE, machine.clock())
 
 
 async def test_reading_closes_nothing_and_going_on_closes_the_late_gates_of_its_run_alone(
-    stores: Stores, lease: Lease, begin: Begin
+    stores: Stores, lease: Lease, begin: Begin, machine: Machine
 ) -> None:
     other = await begin("run_2", "thread_2")
     await stores.gates.open(gate(), lease)
     await stores.gates.open(gate("gate_b", "thread_2").model_copy(update={"run_id": "run_2"}), other)
-    far = LATER + timedelta(days=9)
+    machine.pass_by(days=9)
     assert (await stores.gates.read("gate_a")).status == "open"
-    await stores.gates.expire(lease, far)
+    await stores.gates.expire(lease, machine.clock())
     assert (await stores.gates.read("gate_a")).status == "expired"
     assert (await stores.gates.read("gate_b")).status == "open"
 
 
 async def test_a_late_gate_closes_though_the_decision_over_another_is_refused_with_it(
-    stores: Stores, lease: Lease
+    stores: Stores, lease: Lease, machine: Machine
 ) -> None:
     late, open_ = gate(), gate("gate_b").model_copy(update={"expires_at": LATER + timedelta(days=1)})
     for each in (open_, late):
         await stores.gates.open(each, lease)
+    machine.pass_by(minutes=1)
     with pytest.raises(GateError, match="gate_a expired"):
         await stores.gates.decide_all({"gate_b": APPROVE, "gate_a": APPROVE}, LATER)
     assert [(await stores.gates.read(name)).status for name in ("gate_a", "gate_b")] == ["expired", "open"]
-    assert [gate.gate_id for gate in await stores.gates.waiting(LATER)] == ["gate_b"]
+    assert [gate.gate_id for gate in await stores.gates.waiting()] == ["gate_b"]
 
 
 async def test_a_late_gate_that_nobody_touches_is_listed_as_expired_and_stays(
-    stores: Stores, lease: Lease
+    stores: Stores, lease: Lease, machine: Machine
 ) -> None:
     await stores.gates.open(gate(), lease)
-    (listed,) = await stores.gates.waiting(LATER)
+    machine.pass_by(minutes=1)
+    (listed,) = await stores.gates.waiting()
     assert (listed.status, (await stores.gates.read("gate_a")).status) == ("expired", "open")
 
 

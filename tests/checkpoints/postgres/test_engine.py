@@ -77,7 +77,7 @@ def test_a_job_that_fails_undoes_itself_and_no_other(opened: Open) -> None:
     begun.set()
     good.result()
     assert isinstance(bad.exception(), ZeroDivisionError)
-    assert isinstance(twice.exception(), sqlite3.IntegrityError)
+    assert isinstance(twice.exception(), StoreFailed)
     assert database.look(count) == 1
 
 

@@ -122,15 +122,6 @@ def test_another_agent_of_this_process_is_dead_once_it_is_closed(served: Server,
     assert served.owners.life_of(renamed) == "dead"
 
 
-def test_the_clock_is_that_of_the_server_and_never_falls(served: Server, server: PostgresServer) -> None:
-    with server.connect() as connection:
-        row = connection.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
-    readings = [served.owners.seconds() for _ in range(100)]
-    assert row is not None
-    assert 0 <= readings[0] - row[0] < PATIENCE_S
-    assert readings == sorted(readings)
-
-
 def test_who_began_an_effect_is_looked_up_where_the_locks_are(
     served: Server, other: subprocess.Popen[str]
 ) -> None:

@@ -38,7 +38,7 @@ async def test_what_is_no_amount_extends_nothing(
     stores: Stores, lease: Lease, amounts: Any, cause: str
 ) -> None:
     with pytest.raises(SetupError, match=cause):
-        await stores.sessions.extend(lease.run_id, amounts, "ada", NOW)
+        await stores.sessions.extend(lease.run_id, amounts, "ada")
     assert stores.database.call("read", lambda c: c.execute("SELECT * FROM extensions").fetchall()) == []
 
 
@@ -48,8 +48,8 @@ async def test_a_session_is_put_off_by_ten_years_at_most(
     run = make_run("run_1", "thread_1").model_copy(update={"status": "queued"})
     await stores.queue.add(run, Term(3600), [], {}, 100)
     amounts: Any = {"ttl_s": 6 * 365 * 86_400}
-    await stores.sessions.extend(run.run_id, amounts, "ada", NOW)
+    await stores.sessions.extend(run.run_id, amounts, "ada")
     with pytest.raises(SetupError, match="a session ends within ten years"):
-        await stores.sessions.extend(run.run_id, amounts, "ada", NOW)
+        await stores.sessions.extend(run.run_id, amounts, "ada")
     count = "SELECT count(*) FROM extensions"
     assert stores.database.call("read", lambda c: c.execute(count).fetchone()[0]) == 1

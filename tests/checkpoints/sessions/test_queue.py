@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,12 +11,12 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import MOST_FREE, STORAGE, Term
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import QueueFull
+from tests.turned_clock import Machine
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 GATE = (
     "INSERT INTO gates (gate_id, thread_id, run_id, tenant, kind, shown_hash, shown, requested_at,"
-    " expires_at, status, opened_s, boot)"
-    " VALUES ('g', 'thread_1', 'run_1', 'acme', 'plan', '', '{}', ?, ?, ?, 0, '')"
+    " expires_at, status, closes_s) VALUES ('g', 'thread_1', 'run_1', 'acme', 'plan', '', '{}', '', '', ?, ?)"
 )
 
 
@@ -27,7 +27,7 @@ async def queue(stores: Stores, run: Run, ttl_s: float = 3600, capacity: int = 1
 
 
 async def runnable(stores: Stores) -> list[str]:
-    return [run.run_id for run in await stores.queue.runnable(AT)]
+    return [run.run_id for run in await stores.queue.runnable()]
 
 
 async def change(stores: Stores, query: str, *values: object) -> None:
@@ -58,9 +58,8 @@ async def test_which_states_are_gone_on_with(
     await queue(stores, make_run())
     await change(stores, "UPDATE runs SET status = ?, paused_for = ?", status, reason)
     if gate:
-        expires = AT - timedelta(hours=1) if gate == "late" else AT + timedelta(hours=1)
-        asked = (AT - timedelta(days=1)).isoformat()
-        await change(stores, GATE, asked, expires.isoformat(), "open" if gate == "late" else gate)
+        closes_s = stores.time.counted_s() + (-3600 if gate == "late" else 3600)
+        await change(stores, GATE, "open" if gate == "late" else gate, closes_s)
     assert await runnable(stores) == (["run_1"] if expected else [])
 
 
@@ -96,13 +95,18 @@ async def test_a_full_queue_takes_nothing(stores: Stores, make_run: Callable[...
     assert await runnable(stores) == ["run_1"]
 
 
-async def test_time_is_up_by_the_time_that_goes_by(stores: Stores, make_run: Callable[..., Run]) -> None:
-    await queue(stores, make_run(), ttl_s=60)
-    assert await stores.queue.expired(AT) == []
-    late = AT + timedelta(seconds=61)
-    assert [run.run_id for run in await stores.queue.expired(late)] == ["run_1"]
-    await stores.runs.cancel("run_1", "its time", AT, "expired")
-    assert await stores.queue.expired(late) == []
+async def test_time_is_up_by_the_time_that_goes_by(
+    timed: Stores, machine: Machine, make_run: Callable[..., Run]
+) -> None:
+    await queue(timed, make_run(), ttl_s=60)
+    machine.pass_by(seconds=59)
+    machine.turn(days=7)
+    assert (await timed.queue.expired(), await timed.queue.standing("run_1")) == ([], "in time")
+    machine.pass_by(seconds=2)
+    assert [run.run_id for run in await timed.queue.expired()] == ["run_1"]
+    assert await timed.queue.standing("run_1") == "late"
+    await timed.runs.cancel("run_1", "its time", AT, "expired")
+    assert await timed.queue.expired() == []
 
 
 async def test_a_break_is_counted_once_a_lease(stores: Stores, make_run: Callable[..., Run]) -> None:

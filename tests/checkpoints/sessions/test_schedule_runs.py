@@ -7,11 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from planwright.checkpoints.ownership.time_marks import LOOK_S, SETTLE_S
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.sessions.schedule_runs import ScheduledTime
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import QueueFull, RunError
+from tests.turned_clock import Machine
 
 DUE = datetime(2026, 11, 24, 7, tzinfo=UTC)
 MakeRun = Callable[..., Run]
@@ -70,15 +72,45 @@ async def test_what_was_missed_is_made_up_for_only_where_the_schedule_was_kept_b
     assert await is_free(stores, 2, kept_before=True)
 
 
-async def test_a_time_that_a_wrong_clock_took_keeps_no_other(stores: Stores, make_run: MakeRun) -> None:
-    a_year = 365 * 24
-    await queue(stores, make_run, a_year)
-    await end(stores, f"run_{a_year}")
-    assert await is_free(stores, 1)
-    await queue(stores, make_run, 1)
-    await end(stores, "run_1")
-    assert not await is_free(stores, 1)
-    assert not await is_free(stores, a_year)
+async def believe(stores: Stores, machine: Machine) -> None:
+    """Let the clock stand where it is until it is believed."""
+    for seconds in (LOOK_S, SETTLE_S):
+        machine.pass_by(seconds=seconds)
+        await stores.time.look()
+
+
+async def test_a_time_that_a_wrong_clock_took_keeps_no_other_and_comes_again(
+    timed: Stores, machine: Machine, make_run: MakeRun
+) -> None:
+    later = 7 * 24
+    machine.pass_by(days=3)
+    await timed.time.look()
+    machine.turn(days=7)
+    await believe(timed, machine)
+    await queue(timed, make_run, later)
+    await end(timed, f"run_{later}")
+    machine.turn(days=-7)
+    await believe(timed, machine)
+    assert await is_free(timed, 1)
+    await queue(timed, make_run, 1)
+    await end(timed, "run_1")
+    assert not await is_free(timed, 1)
+    machine.pass_by(days=7)
+    assert await is_free(timed, later)
+
+
+async def test_a_time_that_comes_again_by_a_clock_that_is_set_right_is_not_done_twice(
+    timed: Stores, machine: Machine, make_run: MakeRun
+) -> None:
+    machine.pass_by(days=3)
+    await queue(timed, make_run, 0)
+    await end(timed, "run_0")
+    machine.turn(days=-7)
+    await believe(timed, machine)
+    assert await is_free(timed, -6 * 24)
+    machine.turn(days=7)
+    await believe(timed, machine)
+    assert not await is_free(timed, 0)
 
 
 async def test_a_time_is_left_out_while_the_last_run_has_not_ended(stores: Stores, make_run: MakeRun) -> None:

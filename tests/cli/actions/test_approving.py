@@ -73,7 +73,7 @@ def test_where_nobody_can_be_asked_the_list_is_all(desk: Desk, two: tuple[Waitin
 def test_a_gate_that_needs_a_look_of_its_own_is_left_and_named(
     desk: Desk, two: tuple[Waiting, Waiting]
 ) -> None:
-    desk.change(f"UPDATE gates SET expires_at = requested_at, boot = '' WHERE gate_id = '{two[0].gate_id}'")
+    desk.change(f"UPDATE gates SET closes_s = 0 WHERE gate_id = '{two[0].gate_id}'")
     done = desk.run(*WRITES, "--yes")
     assert f"left       {two[0].gate_id}: gate {two[0].gate_id} expired" in done.stderr
     assert "1 approved, 1 left to be looked at alone" in done.stderr

@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.damage import put_checkpoints
 from planwright.checkpoints.ownership.owners import Owners
+from planwright.security.credentials import login_name
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
@@ -67,6 +68,29 @@ def test_what_is_wrong_is_listed_with_what_to_do(desk: Desk, waiting: Waiting) -
     assert "planwright db restore BACKUP" in done.stdout
 
 
+def test_a_text_with_a_nul_is_no_damage_and_damage_beside_it_is_found(desk: Desk, waiting: Waiting) -> None:
+    tables = desk.rows(
+        "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE c.name = 'thread_id'"
+    )
+    for (table,) in tables:  # as an older program took it
+        desk.change(f"UPDATE {table} SET thread_id = thread_id || char(0)")
+    done = desk.run("db", "check")
+    assert done.code == 0, done.stdout
+    assert "runs: thread_id holds a NUL character, in row 1" in done.stdout
+    assert "restore" not in done.stdout
+    desk.change("UPDATE gates SET shown = replace(shown, 'hello', 'other')")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "the card of gate" in done.stdout
+
+
+def test_a_nul_within_json_is_damage(desk: Desk, waiting: Waiting) -> None:
+    desk.change("UPDATE gates SET shown = substr(shown, 1, 20) || char(0) || substr(shown, 22)")
+    done = desk.run("db", "check")
+    assert done.code == 1
+    assert "gates: shown is no JSON, in row 1" in done.stdout
+
+
 def test_a_title_that_was_changed_is_found(desk: Desk) -> None:
     assert desk.run("run", "What time is it?").code == 0
     assert desk.run("db", "check").code == 0
@@ -111,10 +135,82 @@ def test_a_backup_brings_back_what_was_there(desk: Desk, waiting: Waiting, name:
     assert str(kept) in done.stdout
     assert desk.rows("SELECT status FROM runs") == [("waiting",)]
     assert desk.rows("SELECT status FROM runs", f".planwright/{kept.name}/planwright.db") == [("completed",)]
-    assert desk.run("db", "check").code == 0
-    (desk.folder / "note.md").unlink()
+    assert "the store lacks 1 effect that was begun: files.write on thread" in done.stdout
+    assert "nothing is begun until you have said go: planwright db accept" in done.stdout
+
+
+def test_a_store_that_was_put_back_waits_for_a_person(desk: Desk, waiting: Waiting) -> None:
+    assert desk.run("db", "backup", "backup").code == 0
+    assert desk.run("db", "accept").stdout == "the store lacks nothing that was begun\n"
     assert desk.run("approve", waiting.gate_id).code == 0
+    (desk.folder / "note.md").unlink()
+    shutil.copy(desk.folder / "backup" / FILE, store(desk) / FILE)  # by hand
+    for words in (["approve", waiting.gate_id], ["resume", "last"], ["run", "What time is it?"]):
+        refused = desk.run(*words)
+        assert (refused.code, "planwright db accept" in refused.stderr) == (2, True), refused.stderr
+    for words in (["db", "check"], ["doctor"]):
+        assert "the store lacks 1 effect that was begun" in desk.run(*words).stdout
+    migrated = desk.run("db", "migrate", "--to", "postgresql://127.0.0.1:1/x")
+    assert (migrated.code, "planwright db accept" in migrated.stderr) == (2, True)
+    assert desk.run("show", "last").code == 0
+    shown = desk.run("db", "accept")
+    lacking = json.loads(desk.run("db", "accept", "--json").stdout)
+    assert (shown.code, lacking["effects"][0]["run_id"]) == (3, waiting.run_id)
+    assert lacking["effects"][0]["key"] in shown.stdout
+    assert f"planwright db accept {lacking['id']}" in shown.stdout
+    assert desk.run("db", "accept", "0").code == 2
+    assert not (desk.folder / "note.md").exists()
+
+
+def test_effects_that_a_store_lacked_are_asked_about_after_a_person_said_go(
+    desk: Desk, waiting: Waiting
+) -> None:
+    assert desk.run("db", "backup", "backup").code == 0
+    assert desk.run("approve", waiting.gate_id).code == 0
+    (desk.folder / "note.md").unlink()
+    assert desk.run("db", "restore", "backup").code == 0
+    effect = json.loads(desk.run("db", "accept", "--json").stdout)
+    done = desk.run("db", "accept", effect["id"])
+    assert (done.code, "1 of open runs" in done.stdout) == (0, True), done.stderr
+    assert f"planwright resume {waiting.thread_id}" in done.stdout
+    assert desk.run("db", "check").code == 0
+    assert desk.run("approve", waiting.gate_id).code == 3
+    assert not (desk.folder / "note.md").exists()
+    key = effect["effects"][0]["key"]
+    assert desk.run("respond", waiting.thread_id, "--not-happened", key[:8]).code == 0
     assert (desk.folder / "note.md").read_text("utf-8") == "hello"
+    assert desk.run("db", "check").code == 0
+    assert desk.run("audit", "verify").code == 0
+    ((content,),) = desk.rows("SELECT content FROM audit WHERE kind = 'setback' ORDER BY n DESC LIMIT 1")
+    assert json.loads(content)["by"] == login_name()
+
+
+def test_a_mark_that_was_lost_is_brought_along_by_a_restore(desk: Desk, waiting: Waiting) -> None:
+    assert desk.run("db", "backup", "backup").code == 0
+    assert desk.run("approve", waiting.gate_id).code == 0
+    shutil.rmtree(store(desk) / "owners")
+    assert "the store lacks 1 effect" in desk.run("db", "restore", "backup").stdout
+
+
+def test_a_damaged_log_is_found_and_kept(desk: Desk, waiting: Waiting) -> None:
+    path = store(desk) / FILE
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+    for number in range(9):
+        connection.execute("UPDATE runs SET lease_token = ?", (number,))
+    log = path.with_name(f"{FILE}-wal")
+    killed, data = path.read_bytes(), bytearray(log.read_bytes())  # as a process leaves them that is killed
+    connection.close()
+    data[len(data) // 2] ^= 1
+    path.write_bytes(killed)
+    log.write_bytes(data)
+    assert "its log is damaged" in desk.run("db", "check").stdout
+    assert log.read_bytes() == data
+    assert desk.run("doctor").code == 0
+    (copy,) = store(desk).glob(f"{FILE}-wal.damaged-*")
+    assert copy.read_bytes() == data
+    checked = desk.run("db", "check")
+    assert (checked.code, copy.name in checked.stdout) == (0, True), checked.stdout
 
 
 def test_a_backup_is_for_its_owner_alone(desk: Desk, waiting: Waiting) -> None:

@@ -19,4 +19,4 @@ def test_no_sentence_is_cut_off(group: tuple[str, ...]) -> None:
 def test_each_command_is_told_apart_by_what_it_does() -> None:
     shown = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
     assert "approve Approve what waits at a gate, and go on; or, with --all, at each gate" in shown
-    assert "db Look after the store: check, back up, restore, prune, read." in shown
+    assert "db Look after the store: check, back up, restore, accept, prune, read." in shown

@@ -295,3 +295,20 @@ def test_the_numbers_are_those_that_the_run_itself_records(desk: Desk, waiting: 
     assert board.usage == {name: spent[name] for name in board.usage}
     assert [(line.capability, line.state) for line in board.lines] == [("files.write", "done")]
     assert board.gates == {}
+
+
+def test_a_model_that_has_not_said_a_word_is_seen_to_think() -> None:
+    def thinks(call: str, at: float) -> dict[str, Any]:
+        return event("thinking", at, call=call, role="planner", provider="p", model="m", seconds=5.0)
+
+    replied = {"role": "planner", "provider": "p", "model": "m", "input_tokens": 700, "output_tokens": 80}
+    board = follow(RunView(), event("run_start"), thinks("one", 6), thinks("two", 9))
+    assert "thinking, 34 s" in shown(board, at=35.9)[-1]
+    board = fold(board, event("llm_call", 40, call="one", cost=None, **replied))
+    assert "thinking, 36 s" in shown(board, at=40)[-1]
+    assert "thinking" not in shown(with_answer_piece(board, "Four", "m1"), at=40)[-1]
+    assert "thinking" not in shown(resumed_view(board, START + 50), at=50)[-1]
+    failed = event("llm_call", 41, call="two", cost=None, error="it sent nothing", **replied)
+    ended = fold(board, failed)
+    assert "thinking" not in shown(ended, at=41)[-1]
+    assert (ended.model_calls, ended.tokens) == (2, 1560)

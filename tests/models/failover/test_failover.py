@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -380,3 +381,66 @@ async def test_the_embedded_planner_is_never_left_alone() -> None:
         with pytest.raises(ModelUnavailable):
             await stage.ask(embedded)
     assert await stage.ask(embedded) == "well"
+
+
+async def test_waiting_for_a_turn_puts_the_deadline_off() -> None:
+    stage = Stage(script(DOWN, DOWN, "ok"))
+
+    @asynccontextmanager
+    async def admit(route: ModelRoute) -> AsyncIterator[None]:
+        stage.now += 1000
+        yield
+
+    assert await stage.failover.serve((A,), stage.attempt, stage.told.append, 10, admit) == "ok"
+    assert stage.moves == ["wait", "wait"]
+
+
+@pytest.mark.parametrize("routes", [(A,), (A, B)], ids=["alone", "with another"])
+async def test_a_provider_that_failed_while_a_call_waited_for_its_turn_is_not_asked(
+    routes: tuple[ModelRoute, ...],
+) -> None:
+    stage = Stage(
+        lambda provider, key: DOWN if provider == "a" else "ok",
+        limits=Limits(retries=0),
+        breaker=BreakerSettings(failures=1),
+    )
+    turn = asyncio.Event()
+
+    @asynccontextmanager
+    async def admit(route: ModelRoute) -> AsyncIterator[None]:
+        if route == A:
+            await turn.wait()
+        yield
+
+    waiting = asyncio.create_task(stage.failover.serve(routes, stage.attempt, stage.told.append, 10, admit))
+    await asyncio.sleep(0)
+    with pytest.raises(ModelUnavailable):
+        await stage.ask()
+    stage.sent.clear()
+    stage.told.clear()
+    turn.set()
+    if routes == (A,):
+        with pytest.raises(ProviderResting, match="left alone for 30 s"):
+            await waiting
+    else:
+        assert await waiting == "ok"
+    assert stage.sent == [("b", 0)] * (len(routes) - 1)
+    assert stage.told[0]["move"] == ("end" if routes == (A,) else "next_provider")
+
+
+async def test_another_key_is_taken_where_the_first_has_failed_meanwhile() -> None:
+    stage = Stage(lambda provider, key: KEY if key == 0 else "ok", keys=2)
+    turn = asyncio.Event()
+
+    @asynccontextmanager
+    async def admit(route: ModelRoute) -> AsyncIterator[None]:
+        await turn.wait()
+        yield
+
+    waiting = asyncio.create_task(stage.failover.serve((A,), stage.attempt, stage.told.append, 10, admit))
+    await asyncio.sleep(0)
+    assert await stage.ask() == "ok"
+    stage.sent.clear()
+    turn.set()
+    assert await waiting == "ok"
+    assert stage.sent == [("a", 1)]

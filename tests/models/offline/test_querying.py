@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def test_the_rows_are_those_of_the_request(
 ) -> None:
     step, _ = compose(request_, capabilities, SHOP)["steps"]
     assert step["capability"] == "sql.query"
-    with sqlite3.connect(shop) as database:
+    with closing(sqlite3.connect(shop)) as database:
         planned = database.execute(step["params"]["statement"], step["params"].get("parameters", []))
         assert sorted(planned.fetchall()) == sorted(database.execute(statement).fetchall())
 

@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from planwright.models.providers.refused_parameters import ADAPTATIONS, AdaptedRequests
+from planwright.models.providers.adaptations import ADAPTATIONS
+from planwright.models.providers.refused_parameters import AdaptedRequests
 from tests.wire.scripted_server import ScriptedServer, refuses, says
 
 pytestmark = pytest.mark.enable_socket

@@ -86,5 +86,5 @@ def test_a_card_names_each_effect_and_asks_as_grave_as_the_gravest_call() -> Non
     card = doubt_card("post it", doubts, [call("a"), call("b")])
     assert card["in_doubt"] == ["main.1.a", "main.1.b"]
     assert [effect["args"] for effect in card["effects"]] == [{"name": "a"}, {"name": "b"}]
-    assert card["args"] == {"main.1.a": "no answer", "main.1.b": "no answer"}
+    assert [effect["why"] for effect in card["effects"]] == ["no answer"] * 2
     assert (card["risk"], "each of them" in card["description"]) == ("Low", True)

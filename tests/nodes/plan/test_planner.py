@@ -11,7 +11,7 @@ import pytest
 
 from planwright.domain.errors import ModelOutputInvalid, PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.nodes.plan.planner import proposal_of
+from planwright.planning.plan_proposal import proposal_of
 from tests.planning.plan_world import judged
 
 TABLE = tomllib.loads(Path(__file__).with_name("planner_replies.toml").read_text("utf-8"))

@@ -97,7 +97,7 @@ async def test_a_gate_whose_time_is_up_is_left(make_stage: MakeStage) -> None:
     ada = await stage.sign_in(TOKENS["ada"])
     _, gate_id = await stage.waiting_gate(ada)
     (name,) = await looked_at(ada)
-    update = "UPDATE gates SET expires_at = requested_at, boot = '' WHERE gate_id = ?"
+    update = "UPDATE gates SET expires_at = requested_at, closes_s = 0 WHERE gate_id = ?"
     await stage.agent.stores.database.run("late", lambda c: c.execute(update, (gate_id,)).rowcount)
     assert await looked_at(ada) == []
     assert "expired at" in (await ada.get("/approvals/together?capability=*")).text

@@ -12,6 +12,16 @@ async def test_a_request_without_words_begins_nothing(make_stage: MakeStage) -> 
     assert "Nothing was asked yet" in (await ada.get("/runs")).text
 
 
+async def test_a_request_with_a_nul_is_refused_with_what_to_do(make_stage: MakeStage) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    answer = await ada.post("/new", request="Buy\0cables")
+    assert answer.status_code == 409
+    assert "the request holds a NUL character" in answer.text
+    assert "save it as UTF-8" in answer.text
+    assert "Nothing was asked yet" in (await ada.get("/runs")).text
+
+
 async def test_options_of_the_form_are_those_of_the_run_and_the_tenant_is_that_of_the_token(
     make_stage: MakeStage,
 ) -> None:

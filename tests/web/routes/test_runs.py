@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
+
+from langchain_core.outputs import ChatGenerationChunk
 
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from tests.loop_clock import LoopClock
 from tests.web.conftest import WRITE, MakeStage
 
 
@@ -31,6 +36,31 @@ async def test_who_asks_for_the_head_of_a_stream_follows_nothing(make_stage: Mak
     run_id, _ = await stage.waiting_gate(ada)
     assert (await ada.client.head(f"/runs/{run_id}/events")).status_code == 200
     assert stage.parts.live._runs == {}
+
+
+class Thinking(ScriptedModel):
+    """A model that says nothing until it is let."""
+
+    goes_on: asyncio.Event
+
+    async def _astream(self, *asked: Any, **more: Any) -> AsyncIterator[ChatGenerationChunk]:
+        await self.goes_on.wait()
+        async for chunk in super()._astream(*asked, **more):
+            yield chunk
+
+
+async def test_a_model_that_thinks_is_seen_to_until_it_has_replied(make_stage: MakeStage) -> None:
+    goes_on, clock = asyncio.Event(), LoopClock(asyncio.get_running_loop())
+    plan = json.dumps({"goal": "the goal", "steps": [WRITE]})
+    stage = make_stage(model=Thinking(replies=[plan, "the answer"], goes_on=goes_on))
+    ada = await stage.sign_in()
+    path = (await ada.post("/new", request="Do it")).headers["location"]
+    await clock.passed(40)
+    while 'thinking, <time datetime="' not in (await ada.get(path)).text:
+        await clock.passed(1)
+    goes_on.set()
+    await stage.open_gate(path.rsplit("/", 1)[1])
+    assert "thinking" not in (await ada.get(path)).text
 
 
 async def test_a_run_is_cancelled_in_the_name_of_who_is_signed_in(make_stage: MakeStage) -> None:
@@ -120,7 +150,7 @@ async def test_runs_of_several_visitors_go_on_at_once(make_stage: MakeStage) -> 
     for _, gate_id in waiting:
         assert (await stage.answer(ada, gate_id, "approve")).status_code == 303
     assert [await stage.ended(run_id) for run_id, _ in waiting] == ["completed"] * 4
-    assert not await stage.agent.stores.gates.waiting(stage.agent.door.clock())
+    assert not await stage.agent.stores.gates.waiting()
 
 
 async def test_words_to_a_run_that_has_ended_begin_the_next_of_its_thread(make_stage: MakeStage) -> None:

@@ -65,7 +65,7 @@ def test_a_plan_shows_each_call_with_its_real_values_beside_what_they_come_from(
     assert (mail.facts, mail.after) == (["network", "High risk"], ["s1"])
     assert mail.warnings == [
         "а is no a",
-        "this run has made the same call before",
+        "this run has done the same or the like before",
         "its values come from text that somebody else wrote",
     ]
     assert "it asks again" in mail.notes
@@ -157,7 +157,10 @@ def test_a_gate_is_late_once_its_time_is_up() -> None:
 def test_questions_outcomes_and_doubts_each_have_their_place() -> None:
     info = laid_out({"description": "d", "args": {"questions": ["which?", "when?"]}}, "info")
     assert (info.questions, list(info.calls)) == (["which?", "when?"], [])
-    ended = {"id": "s1", "capability": "mail.send", "risk": "High", "status": "failed", "params": {}}
+    sent, failed = (
+        {"id": id_, "capability": "mail.send", "risk": "High", "status": status, "params": {}}
+        for id_, status in (("s1", "in_doubt"), ("s2", "failed"))
+    )
     doubt = {
         "key": "k" * 64,
         "uid": "u",
@@ -169,12 +172,15 @@ def test_questions_outcomes_and_doubts_each_have_their_place() -> None:
     }
     card = {
         "goal": "g",
-        "args": {"s1": "in_doubt: ?"},
-        "steps": [ended],
+        "args": {"s2": "not today"},
+        "steps": [sent, failed],
         "in_doubt": ["s1"],
         "effects": [doubt],
     }
     escalation = laid_out(card, "escalation")
-    assert [(step.name, step.why) for step in escalation.outcomes] == [("mail.send", "in_doubt: ?")]
+    assert [(step.name, step.why) for step in escalation.outcomes] == [("mail.send", "not today")]
     assert escalation.title == "Say what became of effects in doubt"
-    assert len(escalation.doubts) == 1
+    assert [asked.line for asked in escalation.doubts.questions] == [
+        "mail.send (s1); begun  UTC, key kkkkkkkkkkkk"
+    ]
+    assert (escalation.doubts.why, len(escalation.doubts.find_out)) == (["?"], 1)

@@ -48,3 +48,14 @@ def test_the_picture_says_in_words_how_each_step_stands() -> None:
     picture = run_page(run_state(events()), RECORDS, "completed").picture
     assert "s1 tickets.create" in picture
     assert "done · 0.50 s" in picture
+
+
+def test_since_when_a_model_thinks_is_said_until_it_has_replied() -> None:
+    source = {"call": "planner:0", "role": "planner", "provider": "p", "model": "m"}
+    told = {"run_id": "r", "thread_id": "t", "v": 1}
+    thinking = {**told, "seq": 1, "ts": "2026-11-24T10:00:06.000+00:00", "type": "thinking"}
+    thinks = run_state([{**thinking, "data": {**source, "seconds": 5.0}}])
+    assert run_page(thinks, RECORDS, "running").thinks_since == "2026-11-24T10:00:01.000+00:00"
+    replied = {**thinking, "seq": 2, "type": "llm_call"}
+    ended = run_state([{**replied, "data": {**source, "error": "it sent nothing"}}], before=thinks)
+    assert run_page(ended, RECORDS, "running").thinks_since == ""

@@ -1,0 +1,1 @@
+"""How far a store has come, written down outside of it: what it lacks if it ever goes back."""

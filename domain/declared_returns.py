@@ -1,0 +1,143 @@
+"""What a step that is left to a model declares to return: fields by name, each with a type.
+
+A planner writes them briefly, `{"report": "str", "points": "str[]"}`, or as the JSON Schema of an object;
+either is kept as the schema. Of JSON Schema (https://json-schema.org/draft/2020-12) the words `type`,
+`properties`, `required`, `items`, `enum` and `description` count.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pydantic import JsonValue
+
+MOST_FIELDS, DEEPEST = 30, 4
+AS_FIELDS = (
+    'write {"report": "str", "points": "str[]"}: fields by name, each str, int, float or bool, [] for lists'
+)
+_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        **dict.fromkeys(("str", "string", "text", "date"), "string"),
+        **dict.fromkeys(("int", "integer"), "integer"),
+        **dict.fromkeys(("float", "number", "decimal"), "number"),
+        **dict.fromkeys(("bool", "boolean"), "boolean"),
+    }
+)
+_SCHEMAS = frozenset(("string", "integer", "number", "boolean", "array", "object"))
+_FIELD = re.compile(r"[A-Za-z_]\w{0,63}\??")
+Schema = dict[str, JsonValue]
+
+
+def read_returns(value: object) -> Schema | None:
+    """Read what a step declares as a JSON Schema; None for nothing. Raises ValueError, with the form."""
+    if value is None or value == {}:
+        return None
+    if not isinstance(value, Mapping):
+        raise ValueError(AS_FIELDS)
+    whole = value.get("type") == "object" and isinstance(value.get("properties"), Mapping)
+    return _schema(value, 0) if whole else _of_fields(value, None, 0)
+
+
+def as_declared(value: JsonValue, schema: Mapping[str, JsonValue], name: str = "") -> JsonValue:
+    """Take of a value what a schema has; a number that is written as a text counts as one.
+
+    Raises ValueError, naming the field and what it has to be.
+    """
+    kind = schema["type"]
+    if kind == "object" and isinstance(value, dict):
+        return _object(value, schema, name)
+    if kind == "array" and isinstance(value, list):
+        of_item = schema["items"]
+        return [
+            as_declared(item, of_item, f"{name}.{n}")
+            for n, item in enumerate(value)
+            if isinstance(of_item, dict)
+        ]
+    if kind == "string" and isinstance(value, str):
+        known = schema.get("enum")
+        if not isinstance(known, list) or value in known:
+            return value
+        raise ValueError(f"`{name}` has to be one of {', '.join(map(str, known))}, and is {value[:40]!r}")
+    if kind == "boolean" and isinstance(value, bool):
+        return value
+    if kind in ("integer", "number") and (number := _number(value, whole=kind == "integer")) is not None:
+        return number
+    raise ValueError(f"`{name}` has to be of type {kind}, and is {_kind_of(value)}")
+
+
+def _schema(kind: object, depth: int) -> Schema:
+    if depth > DEEPEST:
+        raise ValueError(f"`returns` is nested deeper than {DEEPEST} times")
+    if isinstance(kind, str):
+        if kind.endswith("[]"):
+            return {"type": "array", "items": _schema(kind.removesuffix("[]"), depth + 1)}
+        if kind not in _NAMES:
+            raise ValueError(f"{kind[:40]!r} is no type; {AS_FIELDS}")
+        return {"type": _NAMES[kind]}
+    if isinstance(kind, list) and len(kind) == 1:
+        return {"type": "array", "items": _schema(kind[0], depth + 1)}
+    if not isinstance(kind, Mapping):
+        raise ValueError(AS_FIELDS)
+    if kind.get("type") not in _SCHEMAS:
+        return _of_fields(kind, None, depth)
+    words: Schema = {key: kind[key] for key in ("enum", "description") if key in kind}
+    if kind["type"] == "array":
+        return {"type": "array", "items": _schema(kind.get("items", "str"), depth + 1), **words}
+    if kind["type"] == "object":
+        fields, required = kind.get("properties"), kind.get("required")
+        return _of_fields(fields if isinstance(fields, Mapping) else {}, required, depth) | words
+    return {"type": kind["type"], **words}
+
+
+def _of_fields(fields: Mapping[object, object], required: object, depth: int) -> Schema:
+    """Make the schema of an object; a field is required unless it ends in `?`, or a list leaves it out."""
+    if not 0 < len(fields) <= MOST_FIELDS:
+        raise ValueError(f"`returns` has {len(fields)} fields, 1 to {MOST_FIELDS} are allowed")
+    properties, needed = dict[str, JsonValue](), list[JsonValue]()
+    for spelled, kind in fields.items():
+        if not isinstance(spelled, str) or not _FIELD.fullmatch(spelled):
+            raise ValueError(f"{str(spelled)[:40]!r} is no name of a field; use letters, digits and _")
+        name = spelled.removesuffix("?")
+        properties[name] = _schema(kind, depth + 1)
+        if name == spelled and (not isinstance(required, list) or name in required):
+            needed.append(name)
+    return {"type": "object", "properties": properties, "required": needed}
+
+
+def _object(value: dict[str, JsonValue], schema: Mapping[str, JsonValue], name: str) -> dict[str, JsonValue]:
+    properties, required = schema["properties"], schema["required"]
+    fields = dict[str, JsonValue]()
+    for key, inner in properties.items() if isinstance(properties, dict) else ():
+        path = f"{name}.{key}".lstrip(".")
+        if value.get(key) is None:
+            if isinstance(required, list) and key in required:
+                raise ValueError(f"`{path}` is missing")
+        elif isinstance(inner, dict):
+            fields[key] = as_declared(value[key], inner, path)
+    return fields
+
+
+def _number(value: JsonValue, *, whole: bool) -> int | float | None:
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return int(value) if whole and value == int(value) else None if whole else value
+
+
+def _kind_of(value: JsonValue) -> str:
+    names = {
+        str: "a text",
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), "nothing")

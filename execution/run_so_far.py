@@ -1,0 +1,79 @@
+"""What a run has done under its earlier plans, and what failed, for the planner of its next one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.stores import Stores
+from planwright.critic.ruling import why
+from planwright.domain.plan import Plan
+from planwright.domain.results import RunVerdict
+from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.step_accounts import StepAccount, describe_step, step_accounts
+from planwright.planning.done_steps import DoneCall, done_steps
+from planwright.state.agent_state import AgentState
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """What a run has done under its earlier plans."""
+
+    done: Mapping[str, VerifiedStep]
+    """Steps that are done, by id."""
+    accounts: Sequence[StepAccount] = ()
+    """What is on record of them, and of the steps that failed or were left out."""
+    verdicts: Sequence[RunVerdict] = ()
+    """What the critic has ruled."""
+
+    @property
+    def calls(self) -> dict[str, DoneCall]:
+        """What the calls of the done steps were made with, and what they brought, by id."""
+        done_uids = {entry.uid for entry in self.done.values()}
+        return {
+            account.entry.step.id: DoneCall(account.params, account.output)
+            for account in self.accounts
+            if account.entry.uid in done_uids
+        }
+
+    def context_parts(self, state: AgentState) -> dict[str, object]:
+        """Tell a planner of it, and of its last plan."""
+        before, done_uids = set(state.get("done", ())), {entry.uid for entry in self.done.values()}
+        scores = (score for verdict in self.verdicts for score in verdict.step_scores)
+        refused = {score.uid: score for score in scores if score.verdict != "ok"}
+        done, failed = list[dict[str, JsonValue]](), dict[str, dict[str, JsonValue]]()
+        for account in self.accounts:
+            score, result = refused.get(account.entry.uid), account.result
+            described = describe_step(
+                account, why(result, score) if score and result.status == "completed" else ""
+            )
+            if account.entry.uid in done_uids:
+                done.append(described)
+            else:
+                failed[account.entry.step.id] = described  # of several tries at a step the last
+        ids = [id_ for id_, entry in self.done.items() if entry.uid in before]
+        draft = as_steps(state.get("draft"), ids)
+        return {"done": done, "failed": [*failed.values()], "draft": draft}
+
+
+async def read_so_far(state: AgentState, stores: Stores) -> SoFar:
+    """Read what the run has done, from its records."""
+    if not (results := state.get("results", {})):
+        return SoFar({})
+    recorded = await stores.plans.steps_of_run(state["run_id"])
+    verdicts = [*(await stores.verdicts.of_run(state["run_id"])).values()]
+    done = done_steps(recorded, results, verdicts)
+    done_uids = {entry.uid for entry in done.values()}
+    latest = {entry.uid: entry for entry in recorded if entry.uid in done_uids or entry.step.id not in done}
+    return SoFar(done, await step_accounts(latest.values(), results, stores, state["run_id"]), verdicts)
+
+
+def as_steps(draft: Plan | None, done: Sequence[str]) -> dict[str, object]:
+    """Spell the last plan as its planner did: without defaults, and without what was `done` by then."""
+    if draft is None:
+        return {}
+    steps = tuple(step for step in draft.steps if step.id not in done)
+    plan = draft.model_copy(update={"steps": steps})
+    return plan.model_dump(mode="json", include={"goal", "steps", "cannot"}, exclude_defaults=True)

@@ -1,0 +1,130 @@
+"""What the steps of a run did, and with which values: for whoever plans or answers from it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from planwright.checkpoints.effects.undos import PastEffect
+from planwright.checkpoints.effects.work_records import RunWork
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import CapabilityRejected
+from planwright.domain.references import resolve
+from planwright.domain.results import StepResult
+from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.recorded_result import full_output
+
+CLIP_TEXT, CLIP_LIST = 1500, 20
+
+
+@dataclass(frozen=True)
+class StepAccount:
+    """One step that has ended, as the records tell it."""
+
+    entry: VerifiedStep
+    """The step as it was verified."""
+    result: StepResult
+    """How it ended."""
+    params: Mapping[str, JsonValue]
+    """The values that its call was made with, as far as they are known."""
+    output: JsonValue
+    """Its whole output; None where it brought nothing."""
+    effects: tuple[PastEffect, ...] = ()
+    """What the calls of its model, or of its chain, have changed, or may have."""
+
+
+async def step_accounts(
+    entries: Iterable[VerifiedStep], results: Mapping[str, StepResult], stores: Stores, run_id: str
+) -> list[StepAccount]:
+    """Read what became of those steps that have ended, in their order."""
+    ended = [entry for entry in entries if entry.uid in results]
+    if not ended:
+        return []
+    outputs = {
+        uid: await full_output(stores, result)
+        for uid, result in results.items()
+        if result.status == "completed"
+    }
+    past, work = dict[str, PastEffect](), RunWork()
+    if any(entry.effect != "pure" for entry in ended):
+        past = {effect.key: effect for effect in await stores.undos.effects_of(run_id)}
+        work = await stores.work.of_run(run_id)
+    accounts = []
+    for entry in ended:
+        effects = [past[row.key] for row in work.under(entry.uid) if row.key in past]
+        by_model = entry.step.agentic or entry.chain is not None
+        own = None if by_model else next((effect for effect in reversed(effects)), None)
+        result = results[entry.uid]
+        params = own.args if own else await _params(entry, result, results, outputs, stores)
+        inner = tuple(effects) if by_model else ()
+        accounts.append(StepAccount(entry, result, params, outputs.get(entry.uid), inner))
+    return accounts
+
+
+async def _params(
+    entry: VerifiedStep,
+    result: StepResult,
+    results: Mapping[str, StepResult],
+    outputs: Mapping[str, JsonValue],
+    stores: Stores,
+) -> Mapping[str, JsonValue]:
+    """Find the values of a call without an effect: as they were recorded, or as they stand in the plan."""
+    if result.args is not None:
+        return result.args
+    if result.args_blob is not None:
+        loaded: dict[str, JsonValue] = json.loads(await asyncio.to_thread(stores.blobs.get, result.args_blob))
+        return loaded
+    params = dict(entry.step.params)
+    scope: dict[str, JsonValue] = {
+        "steps": {results[uid].step_id: {"output": outputs[uid]} for uid in entry.needs if uid in outputs}
+    }
+    with contextlib.suppress(CapabilityRejected):  # a step that failed may refer to what is not there
+        resolved = resolve(params, scope, later=("input",))
+        return resolved if isinstance(resolved, dict) else params
+    return params
+
+
+def describe_step(account: StepAccount, why: str = "") -> dict[str, JsonValue]:
+    """Tell a model of one step: what it called with which values, and what that brought, clipped.
+
+    `why` says what the critic had against a step that has ended well.
+    """
+    step, result = account.entry.step, account.result
+    call: dict[str, JsonValue] = {"capability": result.capability, "params": dict(account.params)}
+    if step.agentic:
+        call = {"description": step.description}
+    if result.instead_of:
+        call |= {"instead_of": result.instead_of}
+    if result.status != "completed":
+        call |= {"status": result.status, "error": result.error}
+    elif account.output is not None:
+        call |= {"output": account.output}
+    changes: list[JsonValue] = [_effect(effect) for effect in account.effects]
+    fields = {"id": step.id, **call, **({"changed": changes} if changes else {})}
+    clipped = clip({**fields, **({"not_accepted": why} if why else {})})
+    return clipped if isinstance(clipped, dict) else {}
+
+
+def clip(value: JsonValue, text: int = CLIP_TEXT, items: int = CLIP_LIST) -> JsonValue:
+    """Shorten long texts and lists, so that a result stays valid JSON of a bounded size."""
+    if isinstance(value, str):
+        return value if len(value) <= text else value[:text].rsplit(" ", 1)[0] + " […]"
+    if isinstance(value, list):
+        more: list[JsonValue] = [f"[… {len(value) - items} more]"] if len(value) > items else []
+        return [*(clip(item, text, items) for item in value[:items]), *more]
+    if isinstance(value, dict):
+        return {key: clip(item, text, items) for key, item in value.items()}
+    return value
+
+
+def _effect(effect: PastEffect) -> dict[str, JsonValue]:
+    """Tell of one effect; of one that nobody heard of, that it may have happened."""
+    fields: dict[str, JsonValue] = {"capability": effect.capability, "params": effect.args}
+    return fields | (
+        {"output": effect.result} if effect.certain else {"status": "nobody knows if it happened"}
+    )
