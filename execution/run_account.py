@@ -112,7 +112,7 @@ def _described(
         "id": result.step_id,
         "capability": result.capability,
         "description": entry.step.description,
-        "params": clip(dict(account.params), 500 if entry.effect != "pure" else 200),
+        "params": clip(dict(account.params), 1500 if entry.effect != "pure" else 200),
         "status": result.status,
         "output": fitted(account.output, used=used and not entry.step.agentic) if completed else None,
         "error": result.error,
