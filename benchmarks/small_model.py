@@ -29,7 +29,7 @@ PYTHON = Path(".small-model-venv/bin/python")
 RESULTS = Path("small_model.json")
 PATIENCE_S = 600
 MOST_GATES = 8
-MOST_TOKENS = 256
+MOST_TOKENS = 160
 CONTEXT = 8192
 SETTINGS = """[providers.small]
 base_url = "{address}/v1"
@@ -77,7 +77,9 @@ REQUESTS = (
     Asked("nonsense", "Colourless green ideas sleep furiously, don't they?", "auto"),
     Asked("nonsense", "asdf qwer zxcv ]]}{{ <tool_call> \\u0000", "never"),
     Asked("effect", f"{COPY}{_plan('tickets.create', title='Broken door')}", "always"),
-    Asked("effect", f"{COPY}{_plan('files.write', path='notes/lunch.md', text='Lunch is at noon')}", "always"),
+    Asked(
+        "effect", f"{COPY}{_plan('files.write', path='notes/lunch.md', text='Lunch is at noon')}", "always"
+    ),
     Asked("effect", f"{COPY}{_plan('sql.execute', sql='DELETE FROM tickets')}", "always"),
     Asked("effect", TICKET, "always"),
     Asked("effect", "Read the mails about invoices, then make a ticket for each of them.", "always"),
@@ -231,10 +233,14 @@ def totals(played: Sequence[Played]) -> dict[str, Any]:
     broken = [f"{one.words} ({one.planning}): {wrong}" for one in played for wrong in one.wrong]
     broken += [f"{one.words}: a whole reply by schema is no JSON" for one in played if one.unread]
     broken += [f"{one.words}: the server refused the schema" for one in played if one.not_held]
-    seconds = sorted(call["seconds"] for call in calls) or [0.0]
+    seconds = sorted(call.get("seconds", 0.0) for call in calls) or [0.0]
     return {
         "requests": len(played),
         "ended": {status: sum(one.status == status for one in played) for status in _ends(played)},
+        "failed_honestly": sum(one.status == "failed" and not one.wrong for one in played),
+        "completed_in_words_alone": sum(
+            one.kind == "effect" and one.status == "completed" and not one.effects for one in played
+        ),
         "effects": sum(one.effects for one in played),
         "approved": sum(one.approved for one in played),
         "rejected": sum(one.rejected for one in played),
@@ -258,13 +264,14 @@ def main() -> None:
     """Play the requests, print the table and the figures, and exit with 1 where one thing is broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", type=int, nargs="*", help="requests, by their places from 0 on")
-    chosen, console, played = parser.parse_args().only, Console(), []
+    parser.add_argument("--folder", type=Path, help="a new folder, to keep the workspaces")
+    options, console, played = parser.parse_args(), Console(), []
     shown = Table("request", "planning", "ended", "gates", "effects", "plans", "replies", "seconds")
-    with server() as address, tempfile.TemporaryDirectory(prefix="small-model-") as folder:
+    with server() as address, tempfile.TemporaryDirectory(prefix="small-model-") as scratch:
         for place, asked in enumerate(REQUESTS):
-            if chosen and place not in chosen:
+            if options.only and place not in options.only:
                 continue
-            played.append(one := play(asked, Path(folder, str(place)), address))
+            played.append(one := play(asked, Path(options.folder or scratch, str(place)), address))
             gates = f"{one.approved} yes, {one.rejected} no" if one.approved + one.rejected else ""
             plans = f"{one.verified} of {one.plans}" if one.plans else ""
             counted = (gates, str(one.effects), plans, str(len(one.calls)), f"{one.seconds:g}")

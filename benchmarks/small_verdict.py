@@ -57,7 +57,7 @@ def rows(file: Path, query: str, *values: object) -> list[Row]:
 
 
 def wrongs(folder: Path, before: World, code: int, said: str) -> list[str]:
-    """List what is wrong with the only run of a workspace, by its exit code, what it printed, and its records."""
+    """List what is wrong with the only run of a workspace, by exit code, output and records."""
     runs = rows(folder / STORE, "SELECT * FROM runs")
     if len(runs) != 1:
         return [f"there are {len(runs)} runs, not one: {said[-200:]}"]
@@ -92,8 +92,9 @@ def _end(folder: Path, run: Row, code: int) -> Iterator[str]:
 def _effects(folder: Path, run: Row) -> Iterator[str]:
     """Look whether each effect is done, and was shown to a person who said yes before it began."""
     query = (
-        "SELECT shown FROM gates JOIN effects USING (run_id) WHERE effects.step_uid = ? AND effects.capability = ?"
-        " AND gates.status = 'approved' AND gates.decided_at <= effects.intended_at"
+        "SELECT shown FROM gates JOIN effects USING (run_id)"
+        " WHERE effects.step_uid = ? AND effects.capability = ? AND gates.status = 'approved'"
+        " AND gates.decided_at <= effects.intended_at"
     )
     for effect in effects(folder / STORE, run["thread_id"]):
         if effect.status != "done":

@@ -1,4 +1,4 @@
-"""The judge of `make small-model`, without a server: it passes a true run, and sees each kind of untrue one."""
+"""The judge of `make small-model`, without a server: a true run passes, each untrue one is seen."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def done(tmp_path: Path) -> tuple[Path, World]:
     write_workspace(tmp_path)
     before, config = look(tmp_path), {"configurable": {"thread_id": "t"}}
     with build_graph(load(tmp_path)) as agent:
-        agent.invoke({"messages": [("user", REQUEST)]}, config)  # type: ignore[arg-type,call-overload]
-        out = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)  # type: ignore[arg-type,call-overload]
+        agent.invoke({"messages": [("user", REQUEST)]}, config)  # type: ignore[arg-type]
+        out = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)  # type: ignore[arg-type]
     assert out["status"] == "completed"
     return tmp_path, before
 

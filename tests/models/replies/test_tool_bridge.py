@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from os.path import commonprefix
 from typing import Any
 
 import pytest
@@ -96,10 +95,10 @@ def test_no_two_turns_share_a_nonce() -> None:
     assert len({new_nonce() for _ in range(1000)}) == 1000
 
 
-def test_what_stands_before_the_nonce_of_a_turn_holds_all_tools_so_that_a_prompt_cache_serves_them() -> None:
+def test_all_tools_stand_before_the_nonce_of_a_turn_so_that_a_prompt_cache_serves_them() -> None:
     tools = [{"function": {"name": f"tool_{number}", "parameters": {}}} for number in range(9)]
-    first, second = (
-        in_words([SystemMessage("You work."), HumanMessage("Go on.")], tools, nonce)[0].text
-        for nonce in (new_nonce(), new_nonce())
-    )
-    assert "tool_8" in commonprefix([first, second])
+    nonces = new_nonce(), new_nonce()
+    first, second = (in_words([HumanMessage("Go on.")], tools, nonce)[0].text for nonce in nonces)
+    same, _, _ = first.partition(nonces[0])
+    assert "tool_8" in same
+    assert second.startswith(same)
