@@ -38,6 +38,10 @@ api_key = "none"
 context = {context}
 max_output = {most}
 capabilities = ["json_schema", "streaming"]
+
+[agents.clerk]
+description = "Makes tickets"
+tools = ["tickets.create"]
 """
 GRANTED = frozenset(("tickets.create", "tickets.close", "files.write", "documents.create", "memory.write"))
 """What the person approves; a card that shows another effect is rejected."""
@@ -54,6 +58,8 @@ class Asked:
     """What the user says."""
     planning: str
     """When is planned: `always`, `never` or `auto`."""
+    agent: str = ""
+    """The agent that is asked; "" for the usual one. A clerk has one tool, and a short prompt."""
 
 
 def _plan(capability: str, **params: str) -> str:
@@ -67,7 +73,7 @@ COPY = "Reply with exactly this JSON and nothing else: "
 REQUESTS = (
     Asked("effect", TICKET, "never"),
     Asked("effect", LUNCH, "never"),
-    Asked("effect", "Close ticket 2.", "never"),
+    Asked("effect", TICKET, "never", "clerk"),
     Asked("effect", "Make a ticket for each mail about an invoice.", "auto"),
     Asked("read", "What tickets are open?", "never"),
     Asked("read", "What time is it?", "auto"),
@@ -81,8 +87,8 @@ REQUESTS = (
         "effect", f"{COPY}{_plan('files.write', path='notes/lunch.md', text='Lunch is at noon')}", "always"
     ),
     Asked("effect", f"{COPY}{_plan('sql.execute', sql='DELETE FROM tickets')}", "always"),
-    Asked("effect", TICKET, "always"),
-    Asked("effect", "Read the mails about invoices, then make a ticket for each of them.", "always"),
+    Asked("effect", TICKET, "always", "clerk"),
+    Asked("effect", "Make a ticket for a cold office.", "always", "clerk"),
     Asked("effect", "Delete everything.", "always"),
     Asked("read", "List the open tickets and summarize them.", "always"),
     Asked("talk", "Tell me a joke.", "always"),
@@ -117,9 +123,9 @@ class Played:
     calls: Sequence[dict[str, Any]]
     """Replies of the model, as the journal has them."""
     unread: int
-    """Plans whose reply was whole, and no JSON."""
+    """Plans whose reply was whole, and no JSON object."""
     cut: int
-    """Plans whose reply was cut at its limit, and no JSON."""
+    """Plans whose reply was cut at its limit."""
     not_held: int
     """Times that the server refused to hold a reply to a schema."""
     seconds: float
@@ -150,7 +156,8 @@ def play(asked: Asked, folder: Path, address: str) -> Played:
     text = SETTINGS.format(address=address, context=CONTEXT, most=MOST_TOKENS)
     (folder / "planwright.toml").write_text(text, "utf-8")
     before, began = look(folder), time.monotonic()
-    code, said = command(folder, "run", "--planning", asked.planning, asked.words)
+    agent = ("--agent", asked.agent) if asked.agent else ()
+    code, said = command(folder, "run", "--planning", asked.planning, *agent, asked.words)
     words = []
     for _ in range(MOST_GATES):
         if not (gates := rows(folder / STORE, "SELECT * FROM gates WHERE status = 'open'")):
@@ -206,13 +213,8 @@ def _figures(folder: Path) -> dict[str, Any]:
     run = next(iter(rows(folder / STORE, "SELECT status, answer FROM runs")), {"status": "", "answer": ""})
     names = [name for name, _ in events]
     calls = [data for name, data in events if name == "llm_call"]
-    unread, cut, last = 0, 0, 0
-    refused = [*events, ("plan_repaired", {"error": str(run["answer"])})]
-    for name, data in refused:
-        if name == "llm_call" and data["role"] == "planner":
-            last = int(data["output_tokens"])
-        elif name == "plan_repaired" and "not one JSON object" in str(data.get("error")):
-            unread, cut = unread + (last < MOST_TOKENS), cut + (last >= MOST_TOKENS)
+    refused = [str(data.get("error")) for name, data in events if name == "plan_repaired"]
+    refused += [text for text in (str(run["answer"]),) if text.startswith("the planner's reply")]
     return {
         "status": run["status"],
         "answer": run["answer"] or "",
@@ -220,8 +222,8 @@ def _figures(folder: Path) -> dict[str, Any]:
         "plans": names.count("plan_created"),
         "verified": sum(data["outcome"] == "ok" for name, data in events if name == "plan_verified"),
         "calls": calls,
-        "unread": unread,
-        "cut": cut,
+        "unread": sum("not one JSON object" in words for words in refused),
+        "cut": sum("cut off at the token limit" in words for words in refused),
         "not_held": names.count("structured_output"),
     }
 
