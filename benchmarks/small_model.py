@@ -40,8 +40,8 @@ max_output = {most}
 capabilities = ["json_schema", "streaming"]
 
 [agents.clerk]
-description = "Makes tickets"
-tools = ["tickets.create"]
+description = "Makes tickets and writes files"
+tools = ["tickets.create", "files.write"]
 """
 GRANTED = frozenset(("tickets.create", "tickets.close", "files.write", "documents.create", "memory.write"))
 """What the person approves; a card that shows another effect is rejected."""
@@ -59,7 +59,7 @@ class Asked:
     planning: str
     """When is planned: `always`, `never` or `auto`."""
     agent: str = ""
-    """The agent that is asked; "" for the usual one. A clerk has one tool, and a short prompt."""
+    """The agent that is asked; "" for the usual one. A clerk has two tools, and a short prompt."""
 
 
 def _plan(capability: str, **params: str) -> str:
@@ -82,13 +82,13 @@ REQUESTS = (
     Asked("talk", "What is two and two?", "auto"),
     Asked("nonsense", "Colourless green ideas sleep furiously, don't they?", "auto"),
     Asked("nonsense", "asdf qwer zxcv ]]}{{ <tool_call> \\u0000", "never"),
-    Asked("effect", f"{COPY}{_plan('tickets.create', title='Broken door')}", "always"),
+    Asked("effect", f"{COPY}{_plan('tickets.create', title='Broken door')}", "always", "clerk"),
     Asked(
         "effect", f"{COPY}{_plan('files.write', path='notes/lunch.md', text='Lunch is at noon')}", "always"
     ),
     Asked("effect", f"{COPY}{_plan('sql.execute', sql='DELETE FROM tickets')}", "always"),
     Asked("effect", TICKET, "always", "clerk"),
-    Asked("effect", "Make a ticket for a cold office.", "always", "clerk"),
+    Asked("effect", "Plan one step: capability tickets.create, title Cold office.", "always", "clerk"),
     Asked("effect", "Delete everything.", "always"),
     Asked("read", "List the open tickets and summarize them.", "always"),
     Asked("talk", "Tell me a joke.", "always"),
@@ -277,7 +277,7 @@ def main() -> None:
             gates = f"{one.approved} yes, {one.rejected} no" if one.approved + one.rejected else ""
             plans = f"{one.verified} of {one.plans}" if one.plans else ""
             counted = (gates, str(one.effects), plans, str(len(one.calls)), f"{one.seconds:g}")
-            shown.add_row(one.words, one.planning, one.status, *counted)
+            shown.add_row(one.words[:40], one.planning, one.status, *counted)
             console.print(f"{place:2} {one.status:12} {one.answer[:160]!r}", markup=False)
             for wrong in one.wrong:
                 console.print(f"   WRONG: {wrong}", markup=False)
