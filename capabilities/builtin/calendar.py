@@ -88,7 +88,7 @@ def list_events(
     query: Annotated[str, Field(description="words an event must hold")] = "",
     timezone: Annotated[
         str,
-        Field(description="whose days and times, e.g. Europe/Berlin; left out: as written"),
+        Field(description="zone, e.g. Europe/Berlin; else as written"),
     ] = "",
 ) -> Agenda:
     """List the meetings and events of a stretch of days in the user's calendar."""
