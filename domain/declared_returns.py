@@ -16,7 +16,8 @@ from pydantic import JsonValue
 
 MOST_FIELDS, DEEPEST = 30, 4
 AS_FIELDS = (
-    'write {"report": "str", "points": "str[]"}: fields by name, each str, int, float or bool, [] for lists'
+    'write {"report": "str", "points": "str[]", "rows": [{"name": "str"}]}: fields by name, each str, int,'
+    " float or bool; [] behind a type for a list, a list of one object for records"
 )
 _NAMES: Mapping[str, str] = MappingProxyType(
     {

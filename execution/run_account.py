@@ -100,7 +100,10 @@ def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) 
 def _described(
     account: StepAccount, checked: Sequence[VerifiedStep], scores: Mapping[str, StepScore]
 ) -> dict[str, JsonValue]:
-    """Describe one step to whoever writes the answer; what only fed another one in few words."""
+    """Describe one step to whoever writes the answer; what a call brought for another step in fewer words.
+
+    The words of a model stay whole: they are what the steps behind it, and the answer, rest on.
+    """
     entry, result = account.entry, account.result
     used = any(feeds(entry, other) for other in checked)
     score, completed = scores.get(entry.uid), result.status == "completed"
@@ -109,9 +112,9 @@ def _described(
         "id": result.step_id,
         "capability": result.capability,
         "description": entry.step.description,
-        "params": clip(dict(account.params), 500 if entry.effect != "pure" else 200),
+        "params": clip(dict(account.params), 1500 if entry.effect != "pure" else 200),
         "status": result.status,
-        "output": fitted(account.output, used=used) if completed else None,
+        "output": fitted(account.output, used=used and not entry.step.agentic) if completed else None,
         "error": result.error,
         "not_accepted": why(result, score) if score and completed else "",
         "changes": more.get("changed", []),
@@ -121,8 +124,8 @@ def _described(
 
 
 def fitted(output: JsonValue, *, used: bool = False) -> JsonValue:
-    """Clip an output as hard as its length asks for; what another step has used is told briefly."""
-    for text, items in WIDTHS[2 if used else 0 :]:
+    """Clip an output as hard as its length asks for, what another step has used a little harder."""
+    for text, items in WIDTHS[1 if used else 0 :]:
         clipped = clip(output, text, items)
         if len(json_text(clipped)) <= LONGEST_OUTPUT:
             return clipped

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
+from planwright.capabilities.builtin import databases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.chains.run_chains import allowed_in_run
@@ -32,6 +33,7 @@ from planwright.execution.surroundings import surroundings_reader
 from planwright.models.conversation.call_arguments import flaw_of
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
+from planwright.prompts import section
 from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
@@ -87,9 +89,17 @@ class CallReader:
         runnable = [chain.name for chain in chains if chain.chain and chain.chain.needs <= {*granted}]
         return tools_of(list(dict.fromkeys([*granted, *runnable])), allowed)
 
-    async def surroundings(self, invocation: Invocation) -> Mapping[str, JsonValue]:
-        """Tell of the world the run works in, in the same words for as long as it is worked on here."""
-        return await self._surroundings(invocation)
+    async def surroundings(self, granted: Container[str], invocation: Invocation) -> str:
+        """Tell of the world the run works in, in the same words for as long as it is worked on here.
+
+        Databases are told of where they may be read.
+        """
+        sections = [section("about", await self._surroundings(invocation))]
+        if "sql.query" in granted:
+            if invocation.databases is None:
+                invocation.databases = await asyncio.to_thread(databases.schemas, self._call_context)
+            sections.append(section("databases", invocation.databases, foreign=True))
+        return "".join(sections)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""

@@ -18,7 +18,7 @@ class PlanProposal:
     plan: Plan | None = None
     """The plan; None where the model made none."""
     cannot: str = ""
-    """Why there is no plan, in words; "" where there is one."""
+    """Why there is no plan, in words without a full stop; "" where there is one."""
     instead: tuple[str, ...] = ()
     """Requests of a kind that is understood, where there is no plan."""
     repaired: bool = False
@@ -34,7 +34,9 @@ def proposal_of(text: str) -> PlanProposal:
     if fields.get("cannot") and not fields.get("steps"):
         instead = fields.get("instead")
         requests = tuple(map(str, instead[:3])) if isinstance(instead, list) else ()
-        return PlanProposal(cannot=reason_text(fields["cannot"]), instead=requests, repaired=repaired)
+        return PlanProposal(
+            cannot=reason_text(fields["cannot"]).rstrip(" ."), instead=requests, repaired=repaired
+        )
     if fields.get("cannot"):
         value = {**fields, "cannot": reason_text(fields["cannot"])}
     elif fields.get("clarify"):

@@ -255,12 +255,12 @@ def _call(view: RunView, kind: str, data: EventData, at: float) -> RunView:
     def change(line: RunLine) -> RunLine:
         if uid != line.uid and str(data["step_id"]) != line.id:
             return replace(line, calls=tuple(map(change, line.calls)))
-        if other := data.get("alternative"):
+        if (other := data.get("alternative")) and "capability" in other:
             capability, args = str(other["capability"]), arguments_line(other["params"])
             note = one_line(f"instead of {line.capability}: {data['error']}")
             return replace(line, capability=capability, args=args, tries=int(data["attempt"]) + 1, note=note)
         if kind == "plan_step_retry":
-            note = one_line(f"{data['error']}; again under the same key")
+            note = one_line(f"{data['error']}; again {'in another way' if other else 'under the same key'}")
             return replace(line, tries=int(data["attempt"]) + 1, note=note)
         done = data["status"] == "completed"
         note = "" if done else one_line(spelled_end(data["status"], data["error"], data.get("code", "")))

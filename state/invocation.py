@@ -95,6 +95,8 @@ class Invocation:
     """Takes an answer that LangGraph resumed with to its gate, and says why not; None where none may."""
     surroundings: Mapping[str, Any] = field(default_factory=dict)
     """What models are told of the world the run works in; empty until the first of them asks."""
+    databases: Mapping[str, object] | None = None
+    """Tables of the databases of the workspace, as models are told of them; None until one needs it."""
     redactor: Redactor = field(default_factory=Redactor)
     """Hides known secrets in whatever is recorded or streamed."""
     listeners: tuple[Callable[[Event], None], ...] = ()

@@ -86,10 +86,13 @@ def list_events(
     start: When = "today",
     end: Annotated[str | None, Field(description="as start; included")] = None,
     query: Annotated[str, Field(description="words an event must hold")] = "",
-    timezone: Annotated[str, Field(description="whose days these are, e.g. Europe/Berlin")] = "UTC",
+    timezone: Annotated[
+        str,
+        Field(description="zone, e.g. Europe/Berlin; else as written"),
+    ] = "",
 ) -> Agenda:
     """List the meetings and events of a stretch of days in the user's calendar."""
-    zone = _zone(timezone)
+    zone = _zone(timezone or "UTC")
     begin, until = _window(start, end, call.now(), zone)
     folder = call.settings.workspace / call.settings.sources.calendar
     if not folder.is_dir():

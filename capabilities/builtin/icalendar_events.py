@@ -38,7 +38,7 @@ class EventFields(TypedDict):
 def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list[EventFields], list[str]]:
     """List the events of a file, and what of it could not be read.
 
-    `zone` is the time zone that times are given in, and of those without one.
+    `zone` is the time zone that times are given in; "" for that of each event, UTC for those without one.
     """
     wrong: list[str] = []
     rows: list[EventFields] = []
@@ -47,7 +47,7 @@ def events(text: str, begin: datetime, until: datetime, zone: str) -> tuple[list
         for calendar in calendars:
             wrong += _left_out(calendar)
             within = recurring_ical_events.of(calendar, skip_bad_series=True).between(begin, until)
-            rows += [_fields(event, ZoneInfo(zone)) for event in islice(_in_force(within), MOST + 1)]
+            rows += [_fields(event, zone) for event in islice(_in_force(within), MOST + 1)]
     except (ValueError, LookupError, AttributeError, TypeError, ArithmeticError, RecursionError) as error:
         return [], [f"{type(error).__name__}: {error}"[:300]]
     if not calendars:
@@ -76,7 +76,7 @@ def _left_out(calendar: Calendar) -> list[str]:
     return wrong
 
 
-def _fields(event: Event, zone: ZoneInfo) -> EventFields:
+def _fields(event: Event, zone: str) -> EventFields:
     start, end = event.start, event.end
     return {
         "start": _iso(start, zone),
@@ -88,8 +88,10 @@ def _fields(event: Event, zone: ZoneInfo) -> EventFields:
     }
 
 
-def _iso(moment: date | datetime, zone: ZoneInfo) -> str:
+def _iso(moment: date | datetime, zone: str) -> str:
     """Spell a time in the zone that was asked for; one without a zone (RFC 5545 3.3.5) is in it already."""
     if not isinstance(moment, datetime):
         return moment.isoformat()
-    return (moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)).isoformat()
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=ZoneInfo(zone or "UTC")).isoformat()
+    return (moment.astimezone(ZoneInfo(zone)) if zone else moment).isoformat()

@@ -17,10 +17,27 @@ from planwright.domain.errors import SetupError
 RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
 FILES = {RECORDS: len(MIGRATIONS), CHECKPOINTS: OLD_CHECKPOINT_VERSION}
 SIDE_FILES = ("-wal", "-shm")
+HOT = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
+BUSY_S = 5.0
+"""Seconds for which another process that takes it back is waited for."""
 
 
 def read_only(path: Path) -> sqlite3.Connection:
-    """Open one file for reading. Raises sqlite3.Error for one that is not there or no database."""
+    """Open one file for reading. Raises sqlite3.Error for one that is not there or no database.
+
+    What a dead process was about to write is taken back first, which is writing (sqlite.org/lockingv3.html).
+    """
+    try:
+        return _read_only(path)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode not in HOT:
+            raise
+    with closing(read_write(path, BUSY_S)) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    return _read_only(path)
+
+
+def _read_only(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
         connection.execute("PRAGMA query_only=1")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 
 from planwright.cli.session.asking import say_how_to_answer
 from planwright.cli.session.closing_line import closing_line
-from planwright.cli.session.terminal import RunWatch, Terminal
+from planwright.cli.session.terminal import RunWatch, Terminal, print_answer
 from planwright.cli.views import rendering as views
-from planwright.cli.views.doubt_views import left_in_doubt
+from planwright.cli.views.doubt_views import doubts_beside, left_in_doubt
 from planwright.cli.views.memory_views import invitation, proposals
-from planwright.cli.views.printable import chop
 from planwright.cli.views.run_views import report
 from planwright.domain.results import RunStatus
 from planwright.presentation.rows import Card, RunRow
@@ -64,9 +62,12 @@ def finish(
     elif waiting:
         for gate in waiting:
             say_how_to_answer(gate, where, terminal, watch)
+        if not any(gate["shown"].get("effects") for gate in waiting):  # a gate of theirs comes later
+            for row in doubts_beside(report(settings, run["run_id"])):
+                terminal.screen.print(row)
     else:
-        sys.stdout.write(_wrapped(views.safe(run["answer"] or "")) + "\n")
-        sys.stdout.flush()
+        if watch.answered != (run["answer"] or ""):
+            print_answer(run["answer"] or "")
         _close(settings, run, where, terminal, watch)
         if status == "needs_input":
             terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
@@ -79,14 +80,6 @@ def finish(
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
     return EXIT[status]
-
-
-def _wrapped(answer: str) -> str:
-    """Break the lines of an answer between words, where a person reads it; a pipe gets them as they are."""
-    if not sys.stdout.isatty():
-        return answer
-    width = views.console().width
-    return "\n".join(row for line in answer.split("\n") for row in chop(line, width))
 
 
 def _close(settings: Settings, run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:

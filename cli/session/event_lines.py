@@ -143,6 +143,8 @@ def _step_line(event: RunEvent) -> RenderableType | None:
             return _step("✗", data, spelled_end("failed", data["error"], data.get("code", "")), "red")
         case "plan_step_skipped":
             return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
+        case "plan_step_retry" if "approach" in (data.get("alternative") or ()):
+            return _step("↻", data, f"{data['error']}; trying again in another way", "yellow")
         case "plan_step_retry" if other := data.get("alternative"):
             instead = f"{other['capability']} {json_text(other['params'])}"
             return _step("↻", data, f"{data['error']}; trying {instead} instead", "yellow")

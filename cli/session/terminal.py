@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from planwright.cli.session.event_lines import event_line, is_aside, is_detail
 from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.session.step_records import with_record
 from planwright.cli.views import rendering as views
+from planwright.cli.views.printable import chop
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.presentation.rows import Card, RunEvent
@@ -77,6 +78,8 @@ class RunWatch:
         self._plans: set[tuple[str, int]] = set()
         self._over = False
         self._drawing = threading.Lock()
+        self.answered: str | None = None
+        """The answer that was printed while its run went on; None before, or where it could not be."""
 
     def recall(self, events: Iterable[RunEvent]) -> None:
         """Take up a run that another process began, from its events."""
@@ -100,6 +103,7 @@ class RunWatch:
             plain = agent.stream(entry, config, context=context, stream_mode=["custom", "updates"])
             for mode, chunk in _on_record(agent, plain):
                 self._plainly(mode, chunk)
+                self._print_answer(_answer_in((mode, chunk)))
             return
         screen, self._over = self._terminal.screen, False
         modes = ["custom", "updates", "messages"]
@@ -107,12 +111,19 @@ class RunWatch:
         live = Live(console=screen, transient=True, get_renderable=self._frame, auto_refresh=False)
         with live, self._ticking(live):
             try:
-                chunks = agent.stream(entry, config, context=context, stream_mode=modes)
-                for mode, chunk in _on_record(agent, chunks):
+                chunks = _on_record(agent, agent.stream(entry, config, context=context, stream_mode=modes))
+                for mode, chunk in chunks:
                     self._lively(mode, chunk)
+                    if (answer := _answer_in((mode, chunk))) is not None:
+                        break
+                else:
+                    answer = None
             finally:
                 self._leave(ended=False)
                 self._over = True  # nothing is left for the frame's last picture
+        self._print_answer(answer)
+        for mode, chunk in chunks:  # what comes behind it, as memories, needs no frame
+            self._plainly(mode, chunk)
 
     @contextmanager
     def _ticking(self, live: Live) -> Iterator[None]:
@@ -140,7 +151,16 @@ class RunWatch:
         with self._drawing:
             self._terminal.screen.print(line)
 
+    def _print_answer(self, answer: str | None) -> None:
+        """Print the answer once it is there; where that fails, it is printed when the run has ended."""
+        if answer is not None and not self._terminal.as_json:
+            with suppress(OSError):
+                print_answer(answer)
+                self.answered = answer
+
     def _plainly(self, mode: str, chunk: Any) -> None:
+        if mode == "messages":
+            return
         if mode == "custom":
             chunk = with_record(chunk, self._settings)
             self._view = fold(self._view, chunk)
@@ -210,6 +230,22 @@ def _on_record(agent: Agent, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         if mode == "custom" and chunk["type"] == "plan_step_complete":
             agent.stores.database.look(lambda _: None)
         yield mode, chunk
+
+
+def _answer_in(chunk: Chunk) -> str | None:
+    """Read the answer of a run from the event that tells it; None from anything else."""
+    mode, event = chunk
+    return str(event["data"]["content"]) if mode == "custom" and event["type"] == "agent_message" else None
+
+
+def print_answer(answer: str) -> None:
+    """Print an answer on stdout: broken between words where a person reads it, to a pipe as it is."""
+    text = views.safe(answer)
+    if sys.stdout.isatty():
+        width = views.console().width
+        text = "\n".join(row for line in text.split("\n") for row in chop(line, width))
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
 
 
 def _name(line: RunLine) -> str:

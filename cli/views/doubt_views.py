@@ -51,6 +51,13 @@ def doubt_gate_rows(card: Card, doubts: Sequence[Doubt], *, whole: bool) -> Iter
     yield from (argument(name, value, 11) for name, value in card["args"].items())
 
 
+def doubts_beside(run: Report) -> Iterator[RenderableType]:
+    """Show what is in doubt in a run that waits for something else; it asks about that when its steps end."""
+    if doubts := [Doubt.model_validate(doubt) for doubt in run["in_doubt"]]:
+        yield from doubt_rows(doubts)
+        yield label("", "you are asked about it when the steps beside it have ended")
+
+
 def left_in_doubt(run: Report, where: str = "", *, whole: bool = False) -> Iterator[RenderableType]:
     """Show what a run that has ended left in doubt, and how a person decides over it."""
     if run["ended_at"] and (doubts := [Doubt.model_validate(doubt) for doubt in run["in_doubt"]]):

@@ -37,7 +37,7 @@ class ThinkingRoom:
         most = call.max_tokens + (budget_of(provider) if thinks else 0)
         little = SERVED_BY.get(call.role) == "fast" or call.role == "consolidate"
         effort = "low" if little and may_think(provider) and provider.thinking != "off" else ""
-        return replace(call, max_tokens=_capped(most, call.max_tokens, provider), effort=effort)
+        return replace(call, max_tokens=_capped(most, provider), effort=effort)
 
     def with_more(
         self, call: ModelCall, route: ModelRoute, provider: ProviderSettings | None, reply: AIMessage
@@ -53,7 +53,7 @@ class ThinkingRoom:
         wanted = 2 * call.max_tokens
         if (route.provider, route.model) in self._seen and provider.thinking != "off":
             wanted = max(wanted, call.max_tokens + budget_of(provider))
-        most = _capped(wanted, call.max_tokens, provider)
+        most = _capped(min(wanted, _left(provider, reply)), provider)
         return replace(call, max_tokens=most) if most > call.max_tokens else None
 
 
@@ -96,6 +96,12 @@ def request_fields(provider: ProviderSettings) -> dict[str, object]:
     return effort
 
 
-def _capped(wanted: int, answer: int, provider: ProviderSettings) -> int:
-    """Keep within what the model can return at once, but never below its answer."""
-    return max(answer, min(wanted, provider.max_output or wanted))
+def _capped(wanted: int, provider: ProviderSettings) -> int:
+    """Keep within what the model can return at once."""
+    return min(wanted, provider.max_output or wanted)
+
+
+def _left(provider: ProviderSettings, reply: AIMessage) -> int:
+    """Count the tokens that a prompt leaves of the context, by what its provider counted."""
+    usage = reply.usage_metadata
+    return provider.context - (usage["input_tokens"] if usage else 0)

@@ -1,4 +1,4 @@
-"""consolidate: give a new thread its title, and propose what the run could remember."""
+"""consolidate: tell the answer, give a new thread its title, and propose what the run could remember."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import Stores
 from planwright.domain.memory_proposal import WRITE, Proposal
+from planwright.domain.results import TERMINAL
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
 from planwright.models.calling import Models
@@ -28,13 +29,18 @@ def consolidate(
     registry: Registry,
     settings: MemorySettings,
 ) -> Node[AgentState, AgentUpdate]:
-    """Name the thread after its first request; propose what the user said that could be remembered."""
+    """Name the thread after its first request; propose what the user said that could be remembered.
+
+    The answer is told first: nobody waits for it behind calls of models that it does not need.
+    """
 
     runs, proposals = stores.runs, stores.proposals
     proposes = settings.proposals != "off" and registry.get(WRITE) is not None
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, request = invocation_of(config), state["request"]
+        if (answer := state.get("answer")) and state.get("status") in TERMINAL:
+            invocation.emit("agent_message", {"content": answer}, "run")
         if not await runs.has_title(invocation.thread_id):
             name = await title_by(models, namer(state), request, invocation)
             runs.set_title(invocation.lease, name)

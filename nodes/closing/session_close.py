@@ -34,7 +34,7 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent_by(invocation.lease, now)
-        invocation.emit("agent_message", {"content": answer}, "run")
+        invocation.emit("agent_message", {"content": answer}, "run")  # unless it was told before
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         used["seconds"] = round(invocation.worked_s, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
@@ -37,7 +37,7 @@ from planwright.models.conversation.shortening import Shortening
 from planwright.models.conversation.truncation import offered_whole
 from planwright.models.model_calls import ChatPrompt
 from planwright.planning.taint import Taint
-from planwright.prompts import instructed, section
+from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
@@ -58,14 +58,14 @@ def llm_invoker(
             return {}  # a person is asked first
         turn, profile = state.get("turn", 0) + 1, invocation.profile
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
-        if stopped := _stopped(turn, most, invocation):
+        if stopped := _stopped(turn, most, loop, invocation):
             return {"outcome": stopped}
-        _tell_progress(turn, most, loop, invocation)
         allowed = reader.registry.within(profile)
         granted = _offered(state, await grants.tools(loop, invocation), allowed)
         tools = await reader.tools(granted, invocation.run_id, profile)
         steering = _steering(state, turn)
-        prompt = _prompt(state, steering, profile.instructions, await reader.surroundings(invocation))
+        world = await reader.surroundings(granted, invocation)
+        prompt = _prompt(state, steering, profile.instructions, world)
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
@@ -114,11 +114,11 @@ def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
 
 
 def _prompt(
-    state: LoopState, steering: Sequence[AnyMessage], instructions: str, surroundings: Mapping[str, object]
+    state: LoopState, steering: Sequence[AnyMessage], instructions: str, surroundings: str
 ) -> list[AnyMessage]:
     """Show the model its instructions, where it works, and of the conversation what is not left out."""
     seen = repair([*visible_messages(state["conversation"], state.get("compacted")), *steering])
-    return [SystemMessage(f"{instructed('agent', instructions)}\n{section('about', surroundings)}"), *seen]
+    return [SystemMessage(f"{instructed('agent', instructions)}\n{surroundings}"), *seen]
 
 
 async def _ask(
@@ -161,19 +161,16 @@ async def _recorded(
     return calls, await record_calls(calls, loop.goal, key, stores.plans, invocation)
 
 
-def _tell_progress(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> None:
-    if turn % PROGRESS_EVERY == 0:
-        invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
-
-
-def _stopped(turn: int, most: int, invocation: Invocation) -> LoopOutcome | None:
-    """End a loop that was cancelled, or has had all its turns."""
+def _stopped(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> LoopOutcome | None:
+    """End a loop that was cancelled, or has had all its turns; tell of one that goes on for long."""
     if invocation.cancelled_by:
         text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
         return LoopOutcome(status="cancelled", code="cancelled", text=text)
     if turn > most:
         text = f"stopped after {most} turns ({invocation.profile.setting('max_tool_iterations')})"
         return LoopOutcome(status="failed", code="max_tool_iterations", text=text)
+    if turn % PROGRESS_EVERY == 0:
+        invocation.emit("progress", {"lane": loop.lane, "turn": turn, "of": most}, f"{loop.lane}:{turn}")
     return None
 
 

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 
+from planwright.cli.session.event_lines import event_line
 from planwright.cli.session.frame import frame, left_behind
 from planwright.cli.views.run_views import recorded_events
 from planwright.graph.building import build_graph
@@ -147,6 +148,16 @@ def test_a_call_made_instead_is_shown_with_its_own_arguments() -> None:
     assert "mail.draft" in row
     assert "to: noa@example.com  instead of files.write: HTTP 503" in row
     assert "a.md" not in row
+
+
+def test_a_step_that_a_model_does_again_in_another_way_stays_the_same_line() -> None:
+    way = {"approach": "Search by the sender."}
+    retried = event("plan_step_retry", **about("s1", attempt=1, error="no ticket", alternative=way))
+    rows = shown(follow(planned(step("s1", path="a.md")), begins("s1"), retried), 119)
+    assert "no ticket; again in another way" in row_of("s1", rows)
+    line = event_line(retried)
+    assert line is not None
+    assert "trying again in another way" in str(line)
 
 
 def test_the_calls_of_an_agent_stand_under_its_step() -> None:

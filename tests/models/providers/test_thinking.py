@@ -62,7 +62,8 @@ def test_each_server_is_asked_in_its_own_words(
         ({"thinking_tokens": 2_000}, 2_100),
         ({"capabilities": ("reasoning",)}, 8_292),
         ({"capabilities": ("reasoning",), "max_output": 1_000}, 1_000),
-        ({"capabilities": ("reasoning",), "max_output": 50}, 100),
+        ({"capabilities": ("reasoning",), "max_output": 50}, 50),
+        ({"max_output": 50}, 50),
     ],
 )
 def test_thinking_has_its_tokens_on_top_of_the_answer(set_up: dict[str, Any], most: int) -> None:
@@ -98,6 +99,14 @@ def test_no_more_is_asked_for_than_a_model_can_return() -> None:
     reply = AIMessage("Four tick", response_metadata=CUT)
     assert ThinkingRoom().with_more(CALL, HERE, provider(max_output=100), reply) is None
     assert ThinkingRoom().with_more(CALL, HERE, None, reply) is None
+
+
+@pytest.mark.parametrize(("context", "more"), [(8_192, 200), (5_150, 150), (5_100, None)])
+def test_no_more_is_asked_for_than_the_prompt_leaves_of_the_context(context: int, more: int | None) -> None:
+    usage: Any = {"input_tokens": 5_000, "output_tokens": 100, "total_tokens": 5_100}
+    reply = AIMessage("Four tick", response_metadata=CUT, usage_metadata=usage)
+    roomy = ThinkingRoom().with_more(CALL, HERE, provider(context=context), reply)
+    assert (roomy and roomy.max_tokens) == more
 
 
 def test_thoughts_are_counted_by_the_provider_or_by_what_it_shows() -> None:

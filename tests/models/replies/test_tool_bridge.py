@@ -93,3 +93,12 @@ def test_a_conversation_is_spelled_without_tools() -> None:
 
 def test_no_two_turns_share_a_nonce() -> None:
     assert len({new_nonce() for _ in range(1000)}) == 1000
+
+
+def test_all_tools_stand_before_the_nonce_of_a_turn_so_that_a_prompt_cache_serves_them() -> None:
+    tools = [{"function": {"name": f"tool_{number}", "parameters": {}}} for number in range(9)]
+    nonces = new_nonce(), new_nonce()
+    first, second = (in_words([HumanMessage("Go on.")], tools, nonce)[0].text for nonce in nonces)
+    same, _, _ = first.partition(nonces[0])
+    assert "tool_8" in same
+    assert second.startswith(same)

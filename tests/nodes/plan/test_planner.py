@@ -48,3 +48,11 @@ def test_what_can_be_read_and_not_be_done_is_found(reply: dict[str, Any]) -> Non
     plan = proposal_of(reply["text"]).plan
     assert plan is not None
     assert reply["found"] in judged(plan)
+
+
+def test_the_reason_for_no_plan_ends_a_sentence_of_ours_with_one_full_stop() -> None:
+    assert (
+        proposal_of('{"cannot": "There is no printer. It was sold. "}').cannot
+        == "There is no printer. It was sold"
+    )
+    assert proposal_of('{"cannot": ["no printer", "no paper."]}').cannot == "no printer; no paper"
