@@ -48,7 +48,7 @@ class Run(BaseModel):
     ended_at: str | None = None
     """When it ended, in ISO 8601; None while it has not."""
     answer: str | None = None
-    """Words that it ended with; None while it has not ended."""
+    """Words that it ends with; None while they are not there."""
     cancelled_by: str | None = None
     """Who asked for its end; None while nobody has."""
     owner: str | None = None
@@ -140,16 +140,20 @@ class Runs:
         """Find the newest run that a condition on `:id` holds for."""
         query = f"SELECT * FROM runs WHERE rowid = (SELECT max(rowid) FROM runs WHERE {where})"
 
-        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
-            row: sqlite3.Row | None = connection.execute(query, {"id": id_}).fetchone()
-            return row
+        def job(connection: sqlite3.Connection) -> Run | None:
+            row = connection.execute(query, {"id": id_}).fetchone()
+            return None if row is None else run_of(row)
 
-        row = await self._database.read(job, behind=("plan", "end"))
-        return None if row is None else run_of(row)
+        return await self._database.read(job, behind=("plan", "answer", "end"))
 
     async def set_status(self, lease: Lease, status: RunStatus, reason: str = "") -> None:
         """Bring a run that has not ended to another state, as `move` does."""
         await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
+
+    def tell(self, lease: Lease, answer: str) -> None:
+        """Write down the answer of a run that has not ended; from then on it stays."""
+        query, row = "UPDATE runs SET answer=coalesce(answer, ?) WHERE run_id=?", (answer, lease.run_id)
+        ride(self._database, "answer", lease, lambda c: c.execute(query, row).rowcount)
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
         """Write down how a run ended, once; a gate that is still open closes, what was begun is in doubt.
@@ -161,8 +165,8 @@ class Runs:
             if connection.execute(_BEGUN, (lease.run_id,)).fetchone():
                 leave_in_doubt(connection, lease.run_id, at)
             if move(connection, lease.run_id, status):
-                ended = (answer, at.isoformat(), lease.run_id)
-                connection.execute("UPDATE runs SET answer=?, ended_at=? WHERE run_id=?", ended)
+                query = "UPDATE runs SET answer=coalesce(answer, ?), ended_at=? WHERE run_id=?"
+                connection.execute(query, (answer, at.isoformat(), lease.run_id))
             connection.execute("DELETE FROM usage WHERE run_id=? AND settled=0", (lease.run_id,))
             close_gates(connection, lease.run_id, at, "the end of the run")
             seal(connection, lease.run_id, at)
@@ -199,15 +203,11 @@ class Runs:
     def set_title(self, lease: Lease, title: str) -> None:
         """Name a thread, once; the hash beside its title shows where that was changed."""
         row = (lease.thread_id, lease.tenant, title, sha256(title))
-
-        def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "INSERT INTO threads (thread_id, tenant, title, title_hash)"
-                " VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
-                row,
-            )
-
-        ride(self._database, "title", lease, job)
+        query = (
+            "INSERT INTO threads (thread_id, tenant, title, title_hash)"
+            " VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
+        )
+        ride(self._database, "title", lease, lambda c: c.execute(query, row).rowcount)
 
     async def has_title(self, thread_id: str) -> bool:
         """Say whether a thread has its name already."""

@@ -145,7 +145,7 @@ def fold(view: RunView, event: RunEvent) -> RunView:
         case "llm_call":
             return _spent(view, data)
         case "agent_message":
-            return replace(view, answer="", phase="done")
+            return replace(view, answer="", thinking={}, phase="answered")
     return view
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import tell_decision
 from planwright.checkpoints.stores import Stores
-from planwright.domain.results import TERMINAL, answer_id
+from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
-from planwright.models.providers.common_form import REASONING
+from planwright.models.conversation.answer import closing_message, tell_answer
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -25,16 +24,18 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         answer, status = state.get("answer", ""), state.get("status", "failed")
         run = await stores.runs.named(invocation.run_id)
         if run is not None and run.ended:  # cancelled from outside, or closed before a crash: so it stays
-            answer, status = run.answer or "", run.status
+            status = run.status
         elif status not in TERMINAL and not (run and run.cancelled_by):
             answer, status = answer or CHANGED, "failed"
         elif status == "cancelled" or status not in TERMINAL:
             status = (run and run.ends_as) or invocation.ends_as  # asked a moment ago, and not heeded yet
+        if run is not None and run.answer is not None:
+            answer = run.answer  # it was told
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             tell_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent_by(invocation.lease, now)
-        invocation.emit("agent_message", {"content": answer}, "run")  # unless it was told before
+        await tell_answer(stores.runs, answer, invocation, config)
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         used["seconds"] = round(invocation.worked_s, 3)
@@ -44,19 +45,6 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             invocation.emit("task_completed" if done else "task_failed", {"status": status}, "task")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        message = ending_message(invocation.run_id, answer, invocation.streamed)
-        return {"messages": [message], "status": status}
+        return {"messages": [closing_message(invocation, answer)], "status": status}
 
     return session_close
-
-
-def ending_message(run_id: str, answer: str, streamed: AIMessage | None) -> AIMessage:
-    """Make the message that a run ends with; where its words were streamed, it is that message.
-
-    LangGraph streams a message that a node returns unless one with its id was streamed before.
-    """
-    message = AIMessage(answer, id=answer_id(run_id), response_metadata={"run_id": run_id})
-    if streamed is None or not streamed.id or streamed.text != answer:
-        return message
-    thoughts = {key: text for key, text in streamed.additional_kwargs.items() if key == REASONING}
-    return message.model_copy(update={"id": streamed.id, "additional_kwargs": thoughts})

@@ -1,0 +1,35 @@
+"""The answer of a run is told as soon as it is there; title and memories are found behind it."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig, RunnablePassthrough
+
+from planwright.checkpoints.runs import Runs
+from planwright.domain.results import answer_id
+from planwright.models.providers.common_form import REASONING
+from planwright.state.invocation import Invocation
+
+
+async def tell_answer(runs: Runs, answer: str, invocation: Invocation, config: RunnableConfig) -> None:
+    """Tell the answer to who watches, and write it down, once a run: from then on it is the answer.
+
+    LangGraph streams the messages that something of the name of a node returns, unless one with its id was
+    streamed before (`StreamMessagesHandler`, 1.2); its `push_message` repeats those.
+    """
+    if not invocation.emit("agent_message", {"content": answer}, "run"):
+        return
+    runs.tell(invocation.lease, answer)
+    named: RunnableConfig = {**config, "run_name": str(config["metadata"]["langgraph_node"])}
+    says: RunnablePassthrough[AIMessage] = RunnablePassthrough()
+    await says.ainvoke(closing_message(invocation, answer), named)
+
+
+def closing_message(invocation: Invocation, answer: str) -> AIMessage:
+    """Make the message that a run ends with; where its words were streamed, it is that message."""
+    run_id, streamed = invocation.run_id, invocation.streamed
+    message = AIMessage(answer, id=answer_id(run_id), response_metadata={"run_id": run_id})
+    if streamed is None or not streamed.id or streamed.text != answer:
+        return message
+    thoughts = {key: text for key, text in streamed.additional_kwargs.items() if key == REASONING}
+    return message.model_copy(update={"id": streamed.id, "additional_kwargs": thoughts})
