@@ -19,6 +19,7 @@ OWNERS = "SELECT 1 FROM runs WHERE owner LIKE ?"
 PARTS = "SELECT data FROM journal WHERE type = 'versions_changed' ORDER BY seq"
 UNBELIEVED = "SELECT 1 FROM store_time WHERE abs(off_s) > 43200"  # a clock that is half a day off
 KEY_DIGITS = 12
+BESIDE = "you are asked about it when the run comes to it"  # said below what is in doubt beside an open gate
 BARS = ("doubled", "lost", "intents", "unnamed", "untrue", "stuck")
 
 
@@ -47,7 +48,7 @@ class Verdict:
 
 
 def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) -> None:
-    """Look at what a command showed: a card names each effect in doubt, as one that is in doubt."""
+    """Look at what a command showed: with a card stands each effect in doubt, asked about or to be so."""
     if "Traceback" in ended.said:
         verdict.untrue.append(f"a traceback: {ended.said[-300:]}")
     if not killed:
@@ -69,7 +70,7 @@ def watch(stage: WorldStage, ended: Ended, verdict: Verdict, *, killed: bool) ->
             verdict.intents.append(f"{spelled[1]} {name} is begun, and its run has ended")
         if row["ended_at"] and missing:
             verdict.unnamed.append(f"the run ends, and {spelled[1]} {name} is {row['status']} in silence")
-        elif not row["ended_at"] and row["key"] not in asked:
+        elif not row["ended_at"] and row["key"] not in asked and (missing or BESIDE not in ended.said):
             verdict.unnamed.append(f"{spelled[1]} {name} is {row['status']}, and no card asks about it")
         elif missing:
             verdict.unnamed.append(f"the card about {spelled[1]} {name} does not show {', '.join(missing)}")

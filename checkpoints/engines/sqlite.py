@@ -13,6 +13,7 @@ from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.checkpoints.upkeep.log_check import set_aside
+from planwright.checkpoints.upkeep.store_files import read_only
 from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
@@ -88,8 +89,7 @@ class SqliteEngine:
 
     def open_to_read(self) -> sqlite3.Connection:
         """Open the file so that nothing in it can be changed."""
-        uri = f"{self._path.absolute().as_uri()}?mode=ro"
-        connection = sqlite3.connect(uri, uri=True, timeout=self._busy_timeout_s, isolation_level=None)
+        connection = read_only(self._path, self._busy_timeout_s)
         connection.row_factory = sqlite3.Row
         return connection
 

@@ -16,29 +16,30 @@ from planwright.domain.errors import SetupError
 
 RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
 FILES = {RECORDS: len(MIGRATIONS), CHECKPOINTS: OLD_CHECKPOINT_VERSION}
-SIDE_FILES = ("-wal", "-shm")
+SIDE_FILES = ("-wal", "-shm", "-journal")
 HOT = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
 BUSY_S = 5.0
-"""Seconds for which another process that takes it back is waited for."""
+"""Seconds for which another process is waited for that writes, or takes back what a dead one began."""
 
 
-def read_only(path: Path) -> sqlite3.Connection:
+def read_only(path: Path, busy_timeout_s: float = BUSY_S) -> sqlite3.Connection:
     """Open one file for reading. Raises sqlite3.Error for one that is not there or no database.
 
     What a dead process was about to write is taken back first, which is writing (sqlite.org/lockingv3.html).
     """
     try:
-        return _read_only(path)
+        return _read_only(path, busy_timeout_s)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode not in HOT:
             raise
-    with closing(read_write(path, BUSY_S)) as connection:
+    with closing(read_write(path, busy_timeout_s)) as connection:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    return _read_only(path)
+    return _read_only(path, busy_timeout_s)
 
 
-def _read_only(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+def _read_only(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=busy_timeout_s, isolation_level=None)
     try:
         connection.execute("PRAGMA query_only=1")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()

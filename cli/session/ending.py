@@ -62,9 +62,8 @@ def finish(
     elif waiting:
         for gate in waiting:
             say_how_to_answer(gate, where, terminal, watch)
-        if not any(gate["shown"].get("effects") for gate in waiting):  # a gate of theirs comes later
-            for row in doubts_beside(report(settings, run["run_id"])):
-                terminal.screen.print(row)
+        for row in doubts_beside(report(settings, run["run_id"]), [gate["shown"] for gate in waiting]):
+            terminal.screen.print(row)
     else:
         if watch.answered != (run["answer"] or ""):
             print_answer(run["answer"] or "")

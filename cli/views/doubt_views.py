@@ -51,11 +51,12 @@ def doubt_gate_rows(card: Card, doubts: Sequence[Doubt], *, whole: bool) -> Iter
     yield from (argument(name, value, 11) for name, value in card["args"].items())
 
 
-def doubts_beside(run: Report) -> Iterator[RenderableType]:
-    """Show what is in doubt in a run that waits for something else; it asks about that when its steps end."""
-    if doubts := [Doubt.model_validate(doubt) for doubt in run["in_doubt"]]:
+def doubts_beside(run: Report, cards: Sequence[Card]) -> Iterator[RenderableType]:
+    """Show what is in doubt in a run and on none of its open cards; a later gate of the run asks about it."""
+    shown_keys = {doubt.key for card in cards for doubt in doubts_on(card)}
+    if doubts := [Doubt.model_validate(doubt) for doubt in run["in_doubt"] if doubt["key"] not in shown_keys]:
         yield from doubt_rows(doubts)
-        yield label("", "you are asked about it when the steps beside it have ended")
+        yield label("", "you are asked about it when the run comes to it")
 
 
 def left_in_doubt(run: Report, where: str = "", *, whole: bool = False) -> Iterator[RenderableType]:

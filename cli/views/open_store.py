@@ -109,8 +109,7 @@ def open_store(settings: Settings) -> StoreReader:
         return StoreReader(read_server(settings, redactor_of(settings)))
     with ExitStack() as undo:
         try:
-            uri = f"{path.absolute().as_uri()}?mode=ro"
-            connection = undo.enter_context(closing(sqlite3.connect(uri, uri=True)))
+            connection = undo.enter_context(closing(read_only(path)))
             refuse_newer(path, connection, len(MIGRATIONS))
             if not store_version(connection):  # it was never begun: the disk was full, say
                 raise no_runs(settings)

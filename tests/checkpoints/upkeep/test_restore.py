@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,3 +38,24 @@ def test_two_restores_in_one_second_set_two_stores_aside(tmp_path: Path) -> None
     aside = [restore(tmp_path / name, store, NOW).set_aside for name in ("a", "b")]
     assert names(store) == ["a", "b"]
     assert [names(folder) for folder in aside if folder] == [["a", "b", "c"], ["a"]]
+
+
+@pytest.mark.sqlite
+def test_what_a_dead_process_had_not_taken_back_is_not_put_into_the_backup(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    add(store, "a")
+    back_up(store, tmp_path / "a", NOW)
+    path = store / "planwright.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as dying:
+        dying.execute("PRAGMA journal_mode=DELETE")
+        dying.execute("PRAGMA cache_size=1")
+        dying.execute("BEGIN IMMEDIATE")
+        dying.execute("DELETE FROM own_parts")
+        dying.execute("CREATE TABLE filling AS SELECT hex(randomblob(1000000)) AS text")
+        journal = path.with_name("planwright.db-journal").read_bytes()
+    path.unlink()
+    path.with_name("planwright.db-journal").write_bytes(journal)
+    aside = restore(tmp_path / "a", store, NOW).set_aside
+    assert names(store) == ["a"]
+    assert aside
+    assert (aside / "planwright.db-journal").read_bytes() == journal

@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 from rich.console import Console, Group
 
-from planwright.cli.views.doubt_views import decide_command, doubt_rows, doubts_on, left_in_doubt
+from planwright.cli.views.doubt_views import (
+    decide_command,
+    doubt_rows,
+    doubts_beside,
+    doubts_on,
+    left_in_doubt,
+)
 from planwright.cli.views.gate_view import gate_view
 from planwright.domain.doubt import Doubt
 
@@ -53,6 +59,16 @@ def test_all_of_their_values_are_shown_where_the_whole_card_is() -> None:
     whole = printed(Group(*doubt_rows(doubts_on(CARD), whole=True)))
     assert sum("note: the same" in line for line in whole) == 4
     assert not any("note: the same" in line for line in printed(gate_view("escalation", CARD)))
+
+
+def test_what_is_in_doubt_and_on_no_open_card_stands_below_it() -> None:
+    run = {"in_doubt": FOUR}
+    beside = printed(Group(*doubts_beside(run, [{"effects": FOUR[:3]}, {"capability": "bank.pay"}])))
+    assert [line[:10].strip() for line in beside if line[:10].strip()] == ["in doubt", "why", "find out"]
+    assert "refund.pay (s4)" in beside[0]
+    assert beside[-1].strip() == "you are asked about it when the run comes to it"
+    assert len(printed(Group(*doubts_beside(run, [{"capability": "bank.pay"}])))) == 7
+    assert printed(Group(*doubts_beside(run, [{"effects": FOUR}]))) == []
 
 
 @pytest.mark.parametrize(("ended_at", "lines"), [("2026-11-26T20:40:00+00:00", 7), (None, 0)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -42,3 +43,24 @@ def test_a_store_that_is_refused_is_not_left_open(
         open_records(load(desk.folder))
     assert refused.tb is not None, "what the function had opened lives as long as this"
     assert still_open(path) == []
+
+
+def test_what_a_dead_process_was_about_to_write_is_taken_back_first(desk: Desk, waiting: Waiting) -> None:
+    path = desk.folder / ".planwright" / "planwright.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as dying:
+        dying.execute("PRAGMA journal_mode=DELETE")
+        dying.execute("PRAGMA cache_size=1")
+        dying.execute("BEGIN IMMEDIATE")
+        dying.execute("UPDATE runs SET status = 'running'")
+        dying.execute(
+            "CREATE TABLE filling AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 3000)"
+            " SELECT i, hex(randomblob(200)) FROM n"
+        )
+        for name in ("planwright.db", "planwright.db-journal"):
+            shutil.copy2(path.with_name(name), desk.folder / name)
+        dying.execute("ROLLBACK")
+    for name in ("planwright.db", "planwright.db-journal"):
+        (desk.folder / name).rename(path.with_name(name))
+    assert [row["status"] for row in open_store(load(desk.folder)).query("SELECT status FROM runs")] == [
+        "waiting"
+    ]
