@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.contract_families import DeepSeek, OpenAI, Vllm
+from benchmarks.contract_families import DeepSeek, Gemini, OpenAI, OpenRouter, Vllm
 from benchmarks.contract_model import ANSWER
 from benchmarks.contract_server import StrictServer
 from planwright.cli.views.probing import probe
@@ -20,7 +20,7 @@ from tests.wire.scripted_server import says
 pytestmark = pytest.mark.enable_socket
 THOUGHT = 1_500
 """Tokens that the models of these tests think."""
-KINDS = (OpenAI, DeepSeek, Vllm)
+KINDS = (OpenAI, DeepSeek, Vllm, Gemini, OpenRouter)
 
 
 def thinker(server: StrictServer, name: str, **more: Any) -> dict[str, Any]:
