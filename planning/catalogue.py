@@ -14,7 +14,7 @@ from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.prompts.fence import fenced, neutral
 
 MOST_LINES = 150  # more do not fit a prompt that is to be short: then the shortlist is listed
-MOST_DETAILED = 8
+MOST_DETAILED = 16
 LINE = 1_200  # characters of one line: an MCP server may say as much as it likes
 SENTENCE = 400  # characters of it that say what a call does
 DETAILS = 16_000  # characters of all that is said of those that fit best

@@ -21,6 +21,7 @@ def _of(form: Mapping[str, object], words: str) -> dict[str, object]:
 
 
 _CEL = "cel: an expression over `output`, as output.count > 0"
+_CASCADE = "where a step it needs brings nothing. partial: it runs with what is there; skip: it is left out"
 _STEP: dict[str, object] = {
     "id": _TEXT,
     "capability": _TEXT,
@@ -36,7 +37,7 @@ _STEP: dict[str, object] = {
     "inputs": _TEXTS,
     "expected_output": _TEXT,
     "timeout_s": {"type": "number"},
-    "on_failed_dependency": {"enum": list(get_args(Cascade))},
+    "on_failed_dependency": _of({"enum": list(get_args(Cascade))}, _CASCADE),
     "approval_mode": {"enum": list(MODES)},
     "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),
     "requires": _of(_TEXTS, "of <gates>"),
