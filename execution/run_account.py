@@ -163,14 +163,20 @@ def _gate_answers(gates: Sequence[Gate]) -> list[dict[str, JsonValue]]:
 
 
 def _written(checked: Sequence[VerifiedStep], accounts: Sequence[StepAccount]) -> str:
-    """Find the answer in the last step: a model's own words, where all the others only read for it."""
+    """Find the answer in the last step: a model's own words, where all the others only called reads for it.
+
+    What another model found before it may be a part of the answer that the last one was not asked for, and
+    words about changes are what one step did: then the answer is written from all of them.
+    """
     if not checked or not (last := checked[-1]).step.agentic:
         return ""
     fed = {last.uid}
     for entry in reversed(checked):
         fed.update(entry.needs if entry.uid in fed else ())
     before = [entry for entry in checked if entry.uid != last.uid]
-    if any(entry.uid not in fed or entry.effect != "pure" for entry in before):
+    if any(entry.uid not in fed or entry.effect != "pure" or entry.step.agentic for entry in before):
+        return ""
+    if before and last.effect != "pure":
         return ""
     output = next((account.output for account in accounts if account.entry.uid == last.uid), None)
     text = output.get("text") if isinstance(output, dict) else None

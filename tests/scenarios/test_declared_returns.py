@@ -92,3 +92,18 @@ def test_a_type_that_there_is_not_is_said_to_the_planner(scene: Scene) -> None:
     output, model = asked(scene, right, json.dumps(FOUND), "Mara is away.", plans=(wrong,))
     assert "'person' is no type" in model.prompts[1][-1].text
     assert output["status"] == "completed"
+
+
+def test_what_a_model_found_before_the_last_step_is_in_the_answer_too(scene: Scene) -> None:
+    note = {"id": "note", "description": "Say who was written to", "depends_on": ["who"]}
+    model = ScriptedModel(
+        replies=[scene.plan(judged(), note), json.dumps(FOUND), "Mara was written to", "Mara is away"]
+    )
+    agent = scene.agent(model=model)
+    assert scene.ask(agent)["answer"] == "Mara is away"
+
+
+def test_words_of_the_last_step_are_the_answer_where_only_reads_stand_before_it(scene: Scene) -> None:
+    told = {"id": "told", "description": "Say what it says", "depends_on": ["s1"]}
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read"), told), "it says nothing", "never asked")
+    assert scene.ask(agent)["answer"] == "it says nothing"
