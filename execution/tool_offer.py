@@ -20,13 +20,18 @@ from planwright.state.loop_state import ToolCall
 MOST_ADDED = 8  # tools that one search adds
 CONTEXT_SHARE = 4  # at most a quarter of what a model can read
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
-_CLAUSE = re.compile(r"[.;!?,]\s|\band\b|\bthen\b")
+_SENTENCE = re.compile(r"(?<=[.;!?])\s")
+_CLAUSE = re.compile(r",\s|\band\b|\bthen\b")
 _WORD = re.compile(r"[a-z']+")
 _TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
-_ASKS = frozenset(
-    "what what's which who who's whom whose when where where's why how how's is are was were am do does did"
-    " has have had list show find search look read tell summarize summarise compare count explain describe"
-    " translate check analyze analyse".split()
+_ELSEWHERE = re.compile(r"\b(?:into|onto|to|as) \S*\w\.\w|\b(?:what|how) about\b|\bwhy not\b", re.IGNORECASE)
+"""A file that something goes to, or a proposal."""
+_QUESTIONS = frozenset("what what's which who who's whom whose when where where's why how how's".split())
+_TURNED = frozenset("is are was were am do does did has have had".split())
+"""Words that a question begins with if it ends with its mark; else they may wish: "Do the cleanup"."""
+_LOOKS = frozenset(
+    "list show find search look read tell summarize summarise compare count explain describe"
+    " translate".split()
 )
 _ACTS = frozenset(
     "write save store put create make add append draft compose send mail email forward reply post publish"
@@ -47,7 +52,7 @@ class ToolOffer:
         """Name the tools that a request is offered by a model of so many tokens of context.
 
         `tools.search` is the last of them where any had to be left out. A question is offered nothing that
-        only changes something.
+        is declared to change something by each call.
         """
         fits = offerable(request)
         if self._settings.filter == "top_k":
@@ -88,16 +93,27 @@ def offerable(request: str) -> Callable[[Capability], bool]:
 
 
 def only_asks(request: str) -> bool:
-    """Say whether an English request only asks and looks up, clause by clause; any other is taken to act."""
-    clauses = [_WORD.findall(_POLITE.sub("", part.strip())) for part in _CLAUSE.split(request.lower())]
-    heads = [words[0] for words in clauses if words]
-    acts = any(not _ACTS.isdisjoint(words) for words in clauses) or bool(_TELLS.search(request))
-    return bool(heads) and not acts and all(head in _ASKS for head in heads)
+    """Say whether an English request surely asks and looks up, by its clauses; any other may act."""
+    if _TELLS.search(request) or _ELSEWHERE.search(request):
+        return False
+    heads = [
+        (words, sentence.rstrip().endswith("?"))
+        for sentence in _SENTENCE.split(request.lower())
+        for part in _CLAUSE.split(sentence)
+        if (words := _WORD.findall(_POLITE.sub("", part.strip())))
+    ]
+    return bool(heads) and all(_asks(words, marked) for words, marked in heads)
+
+
+def _asks(words: Sequence[str], marked: bool) -> bool:
+    """Say whether a clause asks or looks up; `marked` in a sentence that ends as a question."""
+    acts = any(form in _ACTS for word in words for form in (word, word[:-3], f"{word[:-3]}e"))
+    return not acts and (words[0] in _QUESTIONS | _LOOKS or (marked and words[0] in _TURNED))
 
 
 def only_changes(capability: Capability) -> bool:
-    """Say whether no call of a capability is a mere look."""
-    return capability.effect != "pure" and capability.varies is None
+    """Say whether each call of a capability is declared to change something; what says nothing may read."""
+    return capability.declared and capability.effect != "pure" and capability.varies is None
 
 
 def search_schema(granted: Sequence[str]) -> list[dict[str, object]]:

@@ -25,6 +25,8 @@ from planwright.state.loop_state import ToolCall
         "Can you please show me notes.md?",
         "Find the invoice, then look at the calendar",
         "List the markdown files in notes",
+        "Is the printer broken, and who has seen it?",
+        "Do we have a letter from Hartmann?",
     ],
 )
 def test_a_question_and_a_look_only_ask(request_: str) -> None:
@@ -39,7 +41,20 @@ def test_a_question_and_a_look_only_ask(request_: str) -> None:
         "Summarize the mail from Acme and post it",
         "Could you write hello to a.txt?",
         "Kannst du eine Datei schreiben?",
+        "Do the weekly cleanup",
+        "Please do the usual",
+        "Check me in for the flight",
+        "Have Mara's ticket escalated",
+        "Summarize roadmap.md into summary.md",
+        "What about sending it to Mara?",
+        "Why not?",
         "Yes, do it",
+        "Please do",
+        "Do so",
+        "Is fine",
+        "Yes",
+        "Go ahead",
+        "Have a go",
         "",
     ],
 )
@@ -98,6 +113,15 @@ def test_a_question_is_not_offered_what_only_changes_something_nor_by_a_search(
     assert added_tools(SEARCHES, names, registry, "What is it?") == ()
     assert added_tools((), ["files.read"], registry, "Write it down") == ()
     assert "files.write" not in ToolOffer(ToolSettings()).of(registry, "What is it?", 128_000)
+
+
+def test_a_question_is_offered_what_does_not_say_what_it_does() -> None:
+    def get_weather(city: str) -> str:
+        """Say what the weather is in a city."""
+        return city
+
+    registry = Registry([capability("get_weather")(get_weather)])
+    assert ToolOffer(ToolSettings()).of(registry, "What is the weather in Rome?", 128_000) == ["get_weather"]
 
 
 def searching(*queries: str) -> AIMessage:
