@@ -10,13 +10,14 @@ import logging
 import math
 import sqlite3
 import uuid
-from dataclasses import astuple, fields
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import GATES
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.ownership.time_marks import (
+    APART_S,
     LOOK_S,
     NEAR_S,
     TICK_S,
@@ -33,7 +34,7 @@ from planwright.domain.errors import StoreFailed
 
 WARN_S = 60.0
 """How far a clock has to be off, in seconds, before a line about it is a warning."""
-_COLUMNS = tuple(field.name for field in fields(TimeMark))
+_COLUMNS = tuple(field.name for field in fields(TimeMark) if field.name != "apart_s")
 _READ = f"SELECT {', '.join(_COLUMNS)} FROM store_time"
 _WRITE = f"INSERT OR REPLACE INTO store_time (n, {', '.join(_COLUMNS)}) VALUES (1{', ?' * len(_COLUMNS)})"
 _SERVER_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
@@ -59,6 +60,8 @@ class StoreTime:
         self._mark: TimeMark | None = None
         self._taken_up_s = math.inf  # what was counted when this boot was taken up
         self._looked_s = -math.inf
+        self._apart_s = 0.0  # by how much another host may have counted less
+        self._unheard_of = False  # whether other hosts have to know of this boot
         self._warned_s = 0.0
 
     def now(self) -> datetime:
@@ -94,7 +97,8 @@ class StoreTime:
             self._looked_s = seconds
             row, mark = await self._database.read(self._seen)
             self._mark = mark
-            if row is not None and _differs(row, mark):
+            if row is not None and (self._unheard_of or _differs(row, mark)):
+                self._unheard_of = False
                 await self._write()
             elif row is None or mark.counted_s - row.counted_s >= TICK_S:
                 self._database.submit("time", self._marked, rides=True)
@@ -112,7 +116,7 @@ class StoreTime:
 
     def _marked(self, connection: sqlite3.Connection) -> tuple[TimeMark | None, TimeMark]:
         row, mark = self._seen(connection)
-        connection.execute(_WRITE, astuple(mark))
+        connection.execute(_WRITE, tuple(getattr(mark, name) for name in _COLUMNS))
         if row is not None and abs(mark.ahead_s - row.ahead_s) > NEAR_S:
             move_ends(connection, mark, sooner=_is_known_now(row, mark))
         self._mark = mark
@@ -123,15 +127,18 @@ class StoreTime:
         reading, row = _reading(connection, self._clock, self.timer, self._boot), _read(connection)
         if row is None:  # or it is not written yet
             return None, looked_at(self._mark or begun(reading), reading)
-        if is_of(row, reading):
-            return row, looked_at(row, reading)
+        mark = looked_at(row if is_of(row, reading) else self._gone_on(row, reading), reading)
+        return row, replace(mark, apart_s=self._apart_s)
+
+    def _gone_on(self, row: TimeMark, reading: Reading) -> TimeMark:
+        """Go on from the mark of another boot: an earlier one, or that of a host beside this one."""
         if self._mark is None or not is_of(self._mark, reading):
-            self._taken_up_s = row.counted_s
-            return row, looked_at(taken_up(row, reading), reading)
+            self._taken_up_s, self._unheard_of = row.counted_s, True
+            return taken_up(row, reading)
+        self._unheard_of |= not self._apart_s
+        self._apart_s = APART_S
         mine = self._mark.after(reading.boot_s)
-        if not mine.was_off or row.counted_s > self._taken_up_s:
-            mine = joined(mine, row, reading)
-        return row, looked_at(mine, reading)
+        return joined(mine, row, reading) if not mine.was_off or row.counted_s > self._taken_up_s else mine
 
     def _say_off(self, mark: TimeMark) -> None:
         """Log once that a clock is not believed: that of the store, or that of this machine beside it."""

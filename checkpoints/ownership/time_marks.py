@@ -20,6 +20,8 @@ JOIN_S = 120.0
 """For how long nobody may have looked, in seconds, where another boot goes on by the clock at once."""
 LOOK_S, TICK_S = 10.0, 60.0
 """Seconds between two looks of a process, and between two marks on record, while a store is in use."""
+APART_S = JOIN_S + TICK_S + LOOK_S + NEAR_S
+"""By how much two hosts may have counted differently: what one opens is not ended early by the other."""
 SLEW = 0.001
 """Share of the time that goes by in which a clock that agrees is followed: no oscillator is that wrong."""
 
@@ -64,6 +66,8 @@ class TimeMark:
     """How far the clock had stepped, unbelieved, when the boot before ended: it may still be off by that."""
     moved_s: float = 0
     """How far the time of day was set since the boot: before the next one the clock may be set back again."""
+    apart_s: float = 0
+    """By how much another host that uses the store may have counted less, in seconds; it is not on record."""
 
     @property
     def now_s(self) -> float:
@@ -91,8 +95,8 @@ class TimeMark:
         return self.since_s + SETTLE_S
 
     def is_over(self, closes_s: float) -> bool:
-        """Say whether a second, as counted, has come for sure."""
-        return closes_s <= self.counted_s
+        """Say whether a second, as counted, has come for sure, also by the count of another host."""
+        return closes_s <= self.counted_s - self.apart_s
 
     def may_be_over(self, opened_s: float, closes_s: float) -> bool:
         """Say whether it has come, or has if the machine was off for as long as the clock says."""

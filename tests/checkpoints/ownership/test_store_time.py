@@ -12,11 +12,18 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.ownership.store_time import TERM_OF_SESSION, closes_of, time_on_record, trouble_of
-from planwright.checkpoints.ownership.time_marks import JOIN_S, LOOK_S, SETTLE_S, TICK_S, TimeMark
+from planwright.checkpoints.ownership.time_marks import (
+    APART_S,
+    JOIN_S,
+    LOOK_S,
+    SETTLE_S,
+    TICK_S,
+    TimeMark,
+)
 from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.stores import Stores, open_stores
-from planwright.domain.clock import utc_now
+from planwright.domain.clock import Timer, utc_now
 from tests.opened_store import store_url
 from tests.turned_clock import NOON, Machine
 
@@ -186,3 +193,23 @@ def test_who_only_looks_at_a_store_reads_the_time_and_writes_nothing() -> None:
 async def test_nothing_is_on_record_before_the_store_was_looked_at(timed: Stores, machine: Machine) -> None:
     assert timed.time.now() == timed.time.latest() == machine.clock()
     assert timed.time.mark.now == machine.clock()
+
+
+async def test_what_another_host_opened_is_not_ended_by_the_count_of_this_one(
+    timed: Stores, machine: Machine
+) -> None:
+    host = Timer(machine.timer().seconds, "another host")
+    with closing(
+        open_stores(timed.database.path.parent, clock=machine.clock, timer=host, url=store_url())
+    ) as elsewhere:
+        await begin(timed)
+        assert (await timed.time.look()).apart_s == 0
+        await begin(elsewhere)
+        for _ in range(2):
+            machine.pass_by(seconds=LOOK_S)
+            for stores in (timed, elsewhere):
+                await begin(stores)
+        for stores in (timed, elsewhere):
+            mark = stores.time.mark
+            assert not mark.is_over(mark.counted_s - APART_S / 2)
+            assert mark.is_over(mark.counted_s - APART_S)
