@@ -41,13 +41,23 @@ def bound_decisions(
     """
     needs = needs_in(plan)
     before, bound = needs[step_id] - {step_id}, []
+    step = next(step for step in plan.steps if step.id == step_id)
     for checkpoint in plan.decision_checkpoints:
         spec = policy.decisions.get(checkpoint.decision_id)
-        if spec is None or checkpoint.after_step not in before:
+        if spec is None or checkpoint.after_step not in before or not _is_about(spec, step):
             continue
         sources = {name: uids[source.id] for name, source in _sources(plan, checkpoint, spec, needs).items()}
         bound.append(BoundDecision(decision_id=spec.id, version=spec.version, sources=sources))
     return tuple(bound)
+
+
+def _is_about(spec: DecisionSpec, step: PlanStep) -> bool:
+    """Say whether a decision is about a step behind it: a call that it covers, or any where it names none.
+
+    A draft to whom the rules refuse a refund comes after the checks, and is no refund.
+    """
+    names = (step.capability, *step.tool_hints)
+    return not spec.covers or any(name and spec.covering(name) for name in names)
 
 
 def needs_in(plan: Plan) -> dict[str, frozenset[str]]:
@@ -101,7 +111,7 @@ def _after(
         surface = surface_of(tool for name in names if (tool := registry.get(name)))
         if surface.effect == "pure":
             continue
-        for gate in spec.gates:
+        for gate in spec.gates if _is_about(spec, step) else ():
             if gate not in step.requires:
                 message = f"decision {spec.id} comes before it, and its gate {gate} is not required"
                 fix = f'add "{gate}" to `requires`'

@@ -48,7 +48,7 @@ class DecisionSpec(BaseModel):
     eligible: Annotated[str, Field(min_length=1, max_length=LONGEST)] | None = None
     """CEL over `evidence` that has to hold; None where the evidence alone counts."""
     gates: Annotated[tuple[Text, ...], BeforeValidator(as_tuple)] = ()
-    """Named gates of the policy that every effect after it has to pass."""
+    """Named gates of the policy that calls it covers have to pass; every effect after it if it names none."""
     mode: Mode | None = None
     """Gravest mode that a step after it may have; None for any."""
     evidence: dict[str, Evidence] = Field(min_length=1)

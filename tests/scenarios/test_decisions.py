@@ -99,6 +99,21 @@ def test_a_decision_that_is_taken_twice_rests_on_the_evidence_before_each_call(s
     assert shown == {"pay1": "look1", "pay2": "look2"}
 
 
+@pytest.mark.parametrize("bound", [False, True])
+def test_what_comes_after_a_decision_and_is_none_of_its_calls_goes_on_without_it(
+    scene: Scene, bound: bool
+) -> None:
+    never = SPEC.replace("< 100", "> 100").replace(
+        'covers = ["work.write"]', "covers = []" if bound else 'covers = ["work.pay"]'
+    )
+    agent, _ = begin(scene, scene.plan(*steps(scene, requires=[]), decision_checkpoints=AFTER), spec=never)
+    findings = [event["data"]["findings"] for event in scene.journal() if event["type"] == "plan_verified"]
+    assert [finding["code"] for finding in findings[0]] == ["missing_gate"] * bound
+    if not bound:
+        approve_plan(scene, agent)
+    assert scene.done == ([] if bound else ["look", "pay"])
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
