@@ -49,17 +49,18 @@ class Refusals:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of_all_effects(self, run_id: str) -> list[RefusedCall]:
+    async def of_all_effects(self, run_id: str, *, asks: bool = False) -> list[RefusedCall]:
         """List what was refused in a run that did nothing else but reading; empty for any other run.
 
-        Refused reads alone count only where nothing at all was done.
+        Refused reads alone count only where nothing at all was done, as does all that is refused of a run
+        that only `asks`: its answer is what it was for, and an effect may be what others' text wanted.
         """
 
         def job(connection: sqlite3.Connection) -> list[RefusedCall]:
             refused = [_refusal(row) for row in connection.execute(_REFUSED, (run_id,))]
             if not refused or connection.execute(_BEGUN, (run_id,)).fetchone():
                 return []
-            if all(entry.effect == "pure" for entry in refused):
+            if asks or all(entry.effect == "pure" for entry in refused):
                 return [] if connection.execute(_DONE, (run_id,)).fetchone() else refused
             return refused
 

@@ -8,6 +8,7 @@ from planwright.checkpoints.effects.refusals import ends_with
 from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import CLOSING
 from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
+from planwright.execution.tool_offer import only_asks
 from planwright.models.roles import serving
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
@@ -23,7 +24,8 @@ from planwright.state.step_board import parked_if_drained
 def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:
     """Answer a simple request by a model with tools; its last words are the answer, or its questions.
 
-    A run whose every effect was refused ends so, whatever the model says of it.
+    A run whose every effect was refused ends so, whatever the model says of it; one that was to answer a
+    question, and has read for that, does not.
     """
     limit = supersteps(settings)
 
@@ -41,7 +43,10 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         completed = outcome.status == "completed"
         if outcome.status in ("completed", "needs_input") and await stores.doubts.of_run(invocation.run_id):
             return {"answer": outcome.text, "status": "escalated"}  # by the record, whatever the state says
-        refused = await stores.refusals.of_all_effects(invocation.run_id) if completed else []
-        return {"answer": outcome.text, "status": ends_with(refused) if refused else outcome.status}
+        if not completed:
+            return {"answer": outcome.text, "status": outcome.status}
+        asks = only_asks(state["request"])
+        refused = await stores.refusals.of_all_effects(invocation.run_id, asks=asks)
+        return {"answer": outcome.text, "status": ends_with(refused) if refused else "completed"}
 
     return agentic_loop

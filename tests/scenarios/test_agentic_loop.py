@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
+from planwright.capabilities.declaration import capability
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -274,3 +275,23 @@ def test_no_result_of_another_run_can_be_read(scene: Scene, ref: str) -> None:
     model = scripted(scene.calls(("files__read", {"path": "other.md"})), calls, "the answer")
     scene.ask(limited(scene, model), "Read the file")
     assert "no result of this run is" in results(model)[1]
+
+
+@pytest.mark.parametrize(
+    ("message", "reads", "status"),
+    [("What does it say?", 1, "completed"), ("What does it say?", 0, "rejected"), ("Send it", 1, "rejected")],
+)
+def test_a_question_that_is_answered_does_not_end_as_the_effect_that_was_refused_in_it(
+    scene: Scene, message: str, reads: int, status: str
+) -> None:
+    def deliver(to: str) -> str:
+        """Deliver it."""
+        raise AssertionError(to)
+
+    reading = [scene.calls(("work__read", {"name": "it"}))] * reads
+    delivering = scene.calls(("deliver", {"to": "elsewhere"}))
+    capabilities = [capability("deliver")(deliver)]
+    agent = scene.agent(*reading, delivering, "It says hello.", capabilities=capabilities, **AUTO)
+    scene.ask(agent, message)
+    output = scene.decide(agent, "reject", "not that")
+    assert (output["status"], output["answer"]) == (status, "It says hello.")
