@@ -175,6 +175,7 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
     bare = slots.FILE.sub(" ", unquoted)
     words = set(re.findall(r"[a-z0-9]+", bare))
     stems = words | {word.removesuffix("s") for word in words}
+    fitting: dict[str, int] = {}
     for name, declared in draft.capabilities.items():
         if name in KNOWN or "." not in name:
             continue
@@ -183,11 +184,19 @@ def _add_declared(draft: Draft, part: Clause) -> bool:
         own = part.verb in (verb, verb.replace("_", " "))
         alike = verb in NAME_VERBS.get(part.action or "", ()) and bool(nouns & stems)
         named = part.action in _MAKING and bool(re.match(_THING.format(verb=re.escape(verb)), bare))
-        in_full = re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", unquoted)
-        if in_full or own or alike or named or (part.action is None and verb in stems):
-            draft.set_topic(draft.add(name, part.text, **_bind(declared, part.text)), "", name)
-            return True
-    return False
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", unquoted):
+            fitting[name] = 3
+        elif own or alike or named or (part.action is None and verb in stems):
+            fitting[name] = 1 + bool(nouns & stems)
+    if not fitting:
+        return False
+    best = [name for name, fits in fitting.items() if fits == max(fitting.values())]
+    if len(best) > 1:
+        raise NeedsAnswer(f"Which one do you mean: {', '.join(best[:-1])} or {best[-1]}?")
+    draft.set_topic(
+        draft.add(best[0], part.text, **_bind(draft.capabilities[best[0]], part.text)), "", best[0]
+    )
+    return True
 
 
 def _bind(capability: dict[str, Any], text: str) -> Step:

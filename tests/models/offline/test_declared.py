@@ -86,3 +86,14 @@ def test_a_capability_of_ones_own_is_called_where_a_request_asks_for_it_and_nowh
 ) -> None:
     plan = compose(task, [*capabilities, capability])
     assert [step["capability"] for step in plan["steps"][:-1]] == [wanted]
+
+
+def test_two_that_fit_alike_are_asked_about_and_one_that_fits_better_is_taken() -> None:
+    shop, depot = (
+        {**card(name, item="string"), "tags": ["orders"]} for name in ("shop.place", "depot.place")
+    )
+    asked = compose('Place an order for item "bolts"', [shop, depot])
+    assert asked == {"clarify": ["Which one do you mean: shop.place or depot.place?"]}
+    for task in ('Place an order at the depot for item "bolts"', 'Run depot.place with item "bolts"'):
+        plan = compose(task, [{**shop, "tags": []}, depot])
+        assert plan["steps"][0]["capability"] == "depot.place"
