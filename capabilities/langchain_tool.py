@@ -17,7 +17,7 @@ from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.signature import check_fields
 from planwright.domain.errors import SetupError
-from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
+from planwright.domain.risk import Effect, Mode, Risk
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
 _RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
@@ -35,7 +35,7 @@ def from_tool(brought: object) -> Capability:
     hints = read_hints(metadata)
     declared = metadata.get("mode", hints.mode)
     mode: Mode = _one_of(tool, "mode", declared or "destructive", get_args(Mode))
-    risk: Risk = _one_of(tool, "risk", metadata.get("risk", RISK_OF_MODE[mode]), get_args(Risk))
+    risk: Risk = _one_of(tool, "risk", metadata.get("risk", hints.risk(mode)), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
     def call(**arguments: JsonValue) -> object:

@@ -1,7 +1,7 @@
 """What a tool claims about itself (MCP tool annotations), and the mode that follows from it.
 
-A hint that is absent claims nothing, whatever default the protocol gives it: a tool is taken for
-harmless only where its server says so.
+A hint that is absent says what the protocol gives it (MCP 2025-11-25, `ToolAnnotations`): not read-only,
+destructive, in an open world. So a tool is taken for harmless only where its server says so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from planwright.domain.risk import Effect, Mode
+from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
 
 class Hints(NamedTuple):
@@ -26,20 +26,24 @@ class Hints(NamedTuple):
 
     @property
     def mode(self) -> Mode | None:
-        """The gravest mode that is claimed; None when nothing says how grave a call is."""
+        """The mode that is claimed; None when nothing says how grave a call is."""
         if self.destructive:
             return "destructive"
-        if self.open_world:
+        if self.read_only is not True and self.destructive is None:
+            return None
+        if self.open_world is not False:
             return "network"
-        if self.read_only:
-            return "read_only"
-        return "local_write" if self.destructive is False else None
+        return "read_only" if self.read_only else "local_write"
 
     def effect(self, mode: Mode) -> Effect:
         """Say what a crash in the middle of a call means, for the mode that is in force."""
         if mode == "read_only" or (mode == self.mode == "network" and self.read_only):
             return "pure"
         return "idempotent" if self.idempotent else "blind"
+
+    def risk(self, mode: Mode) -> Risk:
+        """Say how grave a call is: one that looks, and may carry data out, is as a GET of `http.request`."""
+        return "Low" if mode == "network" and self.effect(mode) == "pure" else RISK_OF_MODE[mode]
 
 
 def read_hints(fields: Mapping[str, object]) -> Hints:

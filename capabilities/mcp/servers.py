@@ -180,7 +180,8 @@ def _ready(standing: Standing, tools: Sequence[Tool], call: Call, settings: Sett
         name = f"{standing.prefix}.{names[tool.name]}"
         tags = [*plain_name(standing.name).split("_"), *plain_name(tool.name).replace("-", "_").split("_")]
         try:
-            capabilities[tool.name] = capability_of(tool, name, tags, standing.settings, call)
+            remote = standing.entry.url is not None
+            capabilities[tool.name] = capability_of(tool, name, tags, standing.settings, call, remote=remote)
         except SetupError as error:
             left_out[tool.name] = error.cause
     return replace(standing, state="ready", tools=capabilities, left_out=left_out)

@@ -15,7 +15,7 @@ from planwright.capabilities.mcp.results import SCHEMA
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import SetupError
-from planwright.domain.risk import RISK_OF_MODE, Effect
+from planwright.domain.risk import Effect
 from planwright.presentation.nearest import nearest
 from planwright.settings.mcp import McpServerSettings, McpToolSettings
 
@@ -86,16 +86,18 @@ def _near(name: str, names: Iterable[str]) -> str:
 
 
 def capability_of(
-    tool: Tool, name: str, tags: Iterable[str], server: McpServerSettings, call: Call
+    tool: Tool, name: str, tags: Iterable[str], server: McpServerSettings, call: Call, *, remote: bool = False
 ) -> Capability:
     """Declare a tool as a capability: as the user's settings say, else as it claims, else destructive.
 
-    Raises SetupError for a tool whose arguments follow no JSON schema.
+    What a `remote` server is given has left the machine, whatever it claims of its world. Raises SetupError
+    for a tool whose arguments follow no JSON schema.
     """
     own = server.tools.get(tool.name, McpToolSettings())
-    mode = own.mode or server.mode or tool.hints.mode
+    hints = tool.hints._replace(open_world=True) if remote else tool.hints
+    mode = own.mode or server.mode or hints.mode
     resolved = mode or "destructive"
-    effect = own.effect or tool.hints.effect(resolved)
+    effect = own.effect or hints.effect(resolved)
 
     async def ask(**arguments: JsonValue) -> JsonValue:
         return await call(tool, effect, arguments)
@@ -107,7 +109,7 @@ def capability_of(
         args=arguments_by(name, tool.input_schema),
         result=_RESULT,
         mode=resolved,
-        risk=own.risk or RISK_OF_MODE[resolved],
+        risk=own.risk or hints.risk(resolved),
         effect=effect,
         tags=tuple(dict.fromkeys(tags)),
         timeout_s=server.call_timeout_s,

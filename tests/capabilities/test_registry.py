@@ -142,6 +142,7 @@ def test_a_name_is_found_exactly_or_not_at_all(built_in: Registry) -> None:
     ("text", "first"),
     [
         ("Search my emails for the invoice", "mail.search"),
+        ("Which of the customers wrote to me?", "mail.search"),
         ("create a ticket", "tickets.create"),
         ("post it to the team channel", "channel.post"),
         ("Summarize the roadmap", "text.summarize"),

@@ -50,7 +50,7 @@ class Mails(BaseModel):
 @capability(
     "mail.search",
     mode="read_only",
-    tags=("email", "mail", "inbox", "message", "search", "find"),
+    tags=("email", "mail", "inbox", "message", "search", "find", "wrote", "written", "sender", "customer"),
     guide=Guide(
         "Searches the mailbox. `query` takes the words a message must hold, `sender` a name or address. "
         "The best match is messages.0; its body is messages.0.text.",

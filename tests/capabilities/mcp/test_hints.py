@@ -1,4 +1,4 @@
-"""What a tool's hints come to: the gravest claim counts, and no claim is no claim of harmlessness."""
+"""What a tool's hints come to: the gravest claim counts, and what is not said is as the protocol has it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from planwright.domain.risk import Effect, Mode
 CASES: list[tuple[dict[str, Any], Mode | None, Effect]] = [
     ({}, None, "blind"),
     ({"title": "harmless"}, None, "blind"),
-    ({"readOnlyHint": True}, "read_only", "pure"),
+    ({"readOnlyHint": True}, "network", "pure"),
+    ({"readOnlyHint": True, "openWorldHint": False}, "read_only", "pure"),
     ({"readOnlyHint": False}, None, "blind"),
     ({"idempotentHint": True}, None, "idempotent"),
     ({"openWorldHint": False}, None, "blind"),
-    ({"openWorldHint": True}, "network", "blind"),
-    ({"openWorldHint": True, "idempotentHint": True}, "network", "idempotent"),
+    ({"openWorldHint": True}, None, "blind"),
+    ({"openWorldHint": True, "idempotentHint": True}, None, "idempotent"),
     ({"readOnlyHint": True, "openWorldHint": True}, "network", "pure"),
     ({"destructiveHint": True}, "destructive", "blind"),
     ({"destructiveHint": True, "idempotentHint": True}, "destructive", "idempotent"),
-    ({"destructiveHint": False}, "local_write", "blind"),
-    ({"destructiveHint": False, "idempotentHint": True}, "local_write", "idempotent"),
+    ({"destructiveHint": False}, "network", "blind"),
+    ({"destructiveHint": False, "openWorldHint": False}, "local_write", "blind"),
+    ({"destructiveHint": False, "idempotentHint": True}, "network", "idempotent"),
     ({"destructiveHint": False, "openWorldHint": True}, "network", "blind"),
     ({"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}, "read_only", "pure"),
     ({"readOnlyHint": True, "destructiveHint": True}, "destructive", "blind"),
@@ -47,7 +49,9 @@ def test_hints_are_read_in_every_shape(hints: dict[str, Any], mode: Mode | None,
 
 
 def test_a_tool_that_the_user_says_is_graver_is_not_taken_to_be_pure() -> None:
-    hints = read_hints({"readOnlyHint": True})
+    hints = read_hints({"readOnlyHint": True, "openWorldHint": False})
     assert hints.effect("network") == "blind"
+    assert (hints.risk("network"), hints.risk("read_only")) == ("Medium", "None")
+    assert read_hints({"readOnlyHint": True}).risk("network") == "Low"
     assert hints.effect("destructive") == "blind"
     assert read_hints({}).effect("read_only") == "pure"

@@ -11,7 +11,8 @@ from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, lack
 from planwright.domain.errors import SetupError
 from planwright.settings.mcp import McpServerSettings
 
-HARMLESS = {"readOnlyHint": True}
+HARMLESS = {"readOnlyHint": True, "openWorldHint": False}
+LOOKS = {"readOnlyHint": True}
 
 
 def tool(name: str = "look", **told: Any) -> Tool:
@@ -26,6 +27,7 @@ async def never(_: object, __: object, ___: dict[str, JsonValue]) -> JsonValue:
 CASES: list[tuple[dict[str, Any], dict[str, Any], tuple[str, str, str, bool]]] = [
     ({}, {}, ("destructive", "Critical", "blind", False)),
     (HARMLESS, {}, ("read_only", "None", "pure", True)),
+    (LOOKS, {}, ("network", "Low", "pure", True)),
     (HARMLESS, {"mode": "destructive"}, ("destructive", "Critical", "blind", True)),
     (HARMLESS, {"tools": {"look": {"mode": "network"}}}, ("network", "Medium", "blind", True)),
     (HARMLESS, {"tools": {"look": {"risk": "High"}}}, ("read_only", "High", "pure", True)),
@@ -42,6 +44,20 @@ def test_the_users_word_comes_before_the_claims(
     server = McpServerSettings.model_validate(settings)
     made = capability_of(tool(annotations=hints), "one.look", (), server, never)
     assert (made.mode, made.risk, made.effect, made.declared) == found
+
+
+def test_what_a_server_behind_an_address_is_given_has_left_the_machine() -> None:
+    for hints, mode in (
+        (HARMLESS, "network"),
+        ({"destructiveHint": False, "openWorldHint": False}, "network"),
+    ):
+        made = capability_of(tool(annotations=hints), "one.look", (), McpServerSettings(), never, remote=True)
+        assert made.mode == mode
+    trusted = McpServerSettings(mode="read_only")
+    assert (
+        capability_of(tool(annotations=HARMLESS), "one.look", (), trusted, never, remote=True).mode
+        == "read_only"
+    )
 
 
 def test_a_description_is_one_printable_line_of_some_length() -> None:
