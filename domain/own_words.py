@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterator
 
 from planwright.domain.references import has_reference
@@ -62,6 +63,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w+(?:['’]\w+)?")
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3})\.")  # J. Dr. Prof.
 _PATH = re.compile(r"[/\\]|\w\.\w+$")
 _EXACT = re.compile(r"[\d@/\\]")
@@ -153,8 +155,17 @@ def _shortened(word: str) -> bool:
     return inner or _SHORTENED.fullmatch(word) is not None
 
 
+def folded(text: str) -> str:
+    """Spell a name, an address or a text as it is compared: A to Z in small letters, all else to the letter.
+
+    Other letters fold onto each other (`ß` onto `ss`, the Kelvin sign onto `k`: CaseFolding.txt), and
+    so one person's address would be another's.
+    """
+    return text.translate(_SMALL)
+
+
 def _plain(text: str) -> str:
-    return _spaced(text).casefold()
+    return folded(_spaced(text))
 
 
 def _spaced(text: str) -> str:

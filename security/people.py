@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planwright.domain.errors import SetupError
+from planwright.domain.own_words import folded
 from planwright.security.credentials import Caller
 from planwright.settings.settings import Settings
 
@@ -51,5 +52,5 @@ def read_people(settings: Settings) -> People:
 
 
 def spelled(identity: str, claim: str) -> str:
-    """Spell an identity as it is compared: addresses without regard to capitals, all others as they are."""
-    return identity.strip().casefold() if claim == "email" else identity
+    """Spell an identity as it is compared: an address without regard to capitals of A to Z."""
+    return folded(identity.strip(" ")) if claim == "email" else identity

@@ -27,6 +27,24 @@ def test_people_are_found_by_their_claim(tmp_path: Path) -> None:
     assert {caller.person for caller in people.callers()} == {"Ada", "ben@example.com"}
 
 
+@pytest.mark.parametrize(
+    ("known", "comes"),
+    [
+        ("ada@strasse.example", "ada@straße.example"),
+        ("kim@kelvin.example", "kim@\u212aelvin.example"),
+        ("office@firm.example", "o\ufb03ce@firm.example"),
+        ("ada@groß.example", "ada@GRO\u1e9e.example"),
+        ("ada@example.com", "\u2003ada@example.com"),
+    ],
+)
+def test_an_address_that_looks_alike_or_folds_onto_another_is_a_strangers(
+    tmp_path: Path, known: str, comes: str
+) -> None:
+    for mine, theirs in ((known, comes), (comes, known)):
+        people = read_people(load(tmp_path, people={"ada": {**ADA, "identity": mine}}, sign_in=PROVIDER))
+        assert people.caller(theirs) is None
+
+
 def test_a_subject_is_compared_letter_by_letter(tmp_path: Path) -> None:
     people = {"ada": {**ADA, "identity": "Ab7"}}
     known = read_people(load(tmp_path, people=people, sign_in={**PROVIDER, "claim": "sub"}))
