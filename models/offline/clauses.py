@@ -11,8 +11,9 @@ from planwright.models.offline.literals import protect
 
 QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
 _POLITE = re.compile(rf"^(?:(?:{'|'.join(POLITE)})(?=[\s,:!-]|$)[\s,:!-]*)+", re.IGNORECASE)
+# It begins where a run of blanks and commas does: from each place within one it would take the square of them.
 _TRAILING = re.compile(
-    r"(?:[\s,]+(?:please|pls|thanks|thank you|thx|too|as well|also|for me|right away|asap|right now))+$",
+    r"(?<![\s,])(?:[\s,]+(?:please|pls|thanks|thank you|thx|too|as well|also|for me|right away|asap|right now))+$",
     re.IGNORECASE,
 )
 _HARD_BREAK = re.compile(

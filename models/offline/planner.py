@@ -45,6 +45,8 @@ _LOOK_IT_UP = re.compile(
     r"^(?:look|find|check|search)\s+(?:it|that)\s+(?:up\s+)?in\s+(?:my|the)\s+(\w+)", re.IGNORECASE
 )
 
+MOST_READ = 2_000
+"""Characters of a request that is read: patterns look at each part of it many times."""
 _MAKING = ("create", "send")
 _THING = r"\S+\s+(?:(?:me|us|an?|the|one|new|another)\s+)*{verb}s?\b"
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -62,6 +64,8 @@ def compose(
     which a part cannot be done is not begun.
     """
     draft = Draft({str(item["name"]): item for item in capabilities}, databases or {})
+    if len(task) > MOST_READ:
+        return {"cannot": f"I read requests of up to {MOST_READ:,} characters; a model reads longer ones"}
     if reply_to(task) is not None:
         return _finished(task, [])
     words = re.findall(r"[a-z']+", task.lower())
