@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, get_args
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, JsonValue, TypeAdapter, create_model
+from pydantic import BaseModel, JsonValue, create_model
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.signature import check_fields
@@ -20,7 +21,6 @@ from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
-_RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 
 
 def from_tool(brought: object) -> Capability:
@@ -49,13 +49,13 @@ def from_tool(brought: object) -> Capability:
         description=tool.description.split("\n\n")[0].replace("\n", " "),
         function=acall if _is_async(tool) else call,  # a thread of its own is seen where it ends late
         args=args,
-        result=_RESULT,
+        result=ANY_RESULT,
         mode=mode,
         risk=risk,
         effect=effect,
         tags=tuple(tool.tags or ()),
         declared=declared is not None,
-        result_schema=_RESULT.json_schema(),
+        result_schema=ANY_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
 

@@ -12,6 +12,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.encoding import ANY_RESULT
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect
 
@@ -57,11 +58,19 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     try:
         model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         check_fields(name, model)
-        result: TypeAdapter[object] = TypeAdapter(hints["return"])
-        result.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
-    return model, result, context
+    return model, _result_of(hints["return"]), context
+
+
+def _result_of(declared: object) -> TypeAdapter[object]:
+    """Make what checks a result; a type that JSON knows nothing of, such as a table, declares nothing."""
+    try:
+        result: TypeAdapter[object] = TypeAdapter(declared)
+        result.json_schema()
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
+        return ANY_RESULT
+    return result
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:
