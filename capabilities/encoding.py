@@ -1,7 +1,7 @@
 """What a call returned, as JSON: one spelling for every value, whoever made the tool.
 
-A call that returned is done, so whatever it returned can be written down. Values without a place in JSON become
-the nearest thing that has one; libraries of tables and numbers are known by their methods, not by their names.
+A call that returned is done, so whatever it returned can be written down. What has no place in JSON becomes
+the nearest thing that has one; tables and numbers of libraries are known by their methods, not by their names.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class _Encoder:
         for way in () if isinstance(value, type) else _WAYS:
             try:
                 plain = way(value)
-            except Exception:  # noqa: BLE001, S112 - the code of a library, or of a user; it is not its way
+            except Exception:  # noqa: BLE001 - the code of a library, or of a user; it is not its way
                 continue
             if type(plain) is not type(value):
                 return self.json(plain)

@@ -63,8 +63,10 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     return model, _result_of(hints["return"]), context
 
 
-def _result_of(declared: object) -> TypeAdapter[object]:
+def _result_of(declared: Any) -> TypeAdapter[object]:
     """Make what checks a result; a type that JSON knows nothing of, such as a table, declares nothing."""
+    if declared is Any or declared is object:
+        return ANY_RESULT
     try:
         result: TypeAdapter[object] = TypeAdapter(declared)
         result.json_schema()

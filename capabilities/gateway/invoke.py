@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from copy import deepcopy
@@ -64,8 +64,8 @@ async def invoke(
 ) -> JsonValue:
     """Call the function once, and spell what it returns as JSON.
 
-    A call that changes something and returned is done, whatever it returned. Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
-    to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
+    An effect that returned is done, whatever it returned. Raises CapabilityUnavailable or CapabilityRejected
+    when nothing has happened, or when it does no harm to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
     even a lookup can tell yet: then `left_running` gets its end.
     """
     own = capability.args.model_validate(deepcopy(args))  # what the function changes is not sent again
@@ -222,7 +222,7 @@ def _kept(capability: Capability, result: object) -> JsonValue:
 
 
 def _declared(capability: Capability, result: object) -> object:
-    """Spell a result as its type says; what is no such thing stays as it is where the call changed something."""
+    """Spell a result as its type says; what an effect returned and is no such thing stays as it is."""
     if capability.result is ANY_RESULT:
         return result
     try:

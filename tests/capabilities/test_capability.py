@@ -167,11 +167,6 @@ def with_a_lock(a: threading.Lock) -> str:
     return str(a)
 
 
-def returning_a_lock() -> threading.Lock:
-    """Return a lock."""
-    return threading.Lock()
-
-
 def with_a_function(a: Callable[[], int]) -> str:
     """Take a function."""
     return str(a)
@@ -197,7 +192,6 @@ def underscored(_a: int) -> str:
         (with_kwargs, "`a` has no type hint"),
         (with_unknown_type, "Nowhere"),
         (with_a_lock, "Lock|lock"),
-        (returning_a_lock, "Lock|lock"),
         (with_a_function, "Callable|callable"),
         (positional, "`a`"),
         (underscored, "`?_a`?"),
