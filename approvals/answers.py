@@ -17,6 +17,7 @@ from planwright.checkpoints.consent.approval_scope import ApprovalScope
 from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
+from planwright.domain.mistakes import mistake
 
 _WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
@@ -163,7 +164,7 @@ def _approval_scope(form: Mapping[str, object], word: GateAnswer) -> ApprovalSco
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise GateError(
-            f"`remember` {where}: {first['msg'].lower()}",
+            f"`remember` {where}: {mistake(first)}",
             'send {"type": "approve", "remember": "run"}, "session" or "always"',
         ) from error
 
@@ -182,7 +183,7 @@ def _effects(form: Mapping[str, object], word: GateAnswer) -> tuple[EffectAnswer
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
+        raise GateError(f"`effects` {where}: {mistake(first)}", f"send {_EFFECTS}") from error
 
 
 def _single_decision(answer: object) -> Mapping[str, object]:

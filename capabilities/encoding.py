@@ -1,7 +1,7 @@
 """What a call returned, as JSON: one spelling for every value, whoever made the tool.
 
-A call that returned is done, so whatever it returned can be written down. What has no place in JSON becomes
-the nearest thing that has one; tables and numbers of libraries are known by their methods, not by their names.
+A call that returned is done, so whatever it returned can be written down. What JSON does not
+have becomes the nearest thing that it has; tables and numbers of libraries are known by their methods.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.domain.errors import SetupError
+from planwright.domain.mistakes import mistakes
 from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
@@ -125,5 +126,4 @@ def check_lookup(
 
 def error_summary(error: ValidationError) -> str:
     """Put a validation error on one line: which argument, and what is wrong with it."""
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
-    return "; ".join(parts[:4])
+    return mistakes(error, "arguments")

@@ -65,8 +65,8 @@ async def invoke(
     """Call the function once, and spell what it returns as JSON.
 
     An effect that returned is done, whatever it returned. Raises CapabilityUnavailable or CapabilityRejected
-    when nothing has happened, or when it does no harm to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
-    even a lookup can tell yet: then `left_running` gets its end.
+    when nothing has happened, or when it does no harm to do it again. Else it is EffectInDoubt; StillUnderWay
+    where a blocking function goes on, so not even a lookup can tell yet: `left_running` gets its end.
     """
     own = capability.args.model_validate(deepcopy(args))  # what the function changes is not sent again
     keywords: dict[str, object] = dict(iter(own))  # one may be named `keys`
