@@ -37,6 +37,7 @@ from planwright.domain.errors import (
     RunStopped,
     StillUnderWay,
 )
+from planwright.security.egress.unreachable import may_pass
 from planwright.security.reply_size import outgrows
 
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
@@ -195,10 +196,11 @@ def _too_late(capability: Capability, error: TimeoutError, timeout_s: float) -> 
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
-    cause = f"{type(error).__name__}: {_words_of(error)}"
+    cause, passes = f"{type(error).__name__}: {_words_of(error)}", may_pass(error)
     if capability.effect in UNCERTAIN:
-        return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=CapabilityRejected)
-    return BrokeOff(f"{capability.name} failed: {cause}")
+        if_not = CapabilityUnavailable if passes else CapabilityRejected
+        return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=if_not)
+    return (CapabilityUnavailable if passes else BrokeOff)(f"{capability.name} failed: {cause}")
 
 
 def _words_of(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Whatever a tool returns: its effect is made and recorded once, and its run completes, in each way to call."""
+"""Whatever a tool returns: its effect is made and recorded once, and its run completes, however called."""
 
 from __future__ import annotations
 
