@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
@@ -133,9 +133,10 @@ class Capability:
         if strange := [name for name in self.destinations if name not in self.args.model_fields]:
             raise SetupError(f"{self.name} has no argument `{strange[0]}`", "mend its destinations")
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call the function itself, as its tests do: no gate, no ledger."""
-        return self.function(*args, **keywords)
+    @property
+    def __call__(self) -> Function:
+        """The function itself, as its tests call it: without a gate, and without a record."""
+        return self.function
 
     @property
     def built_in(self) -> bool:

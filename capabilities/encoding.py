@@ -10,13 +10,14 @@ import asyncio
 import base64
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from enum import Enum
 from itertools import islice
-from typing import Annotated, Any
+from operator import attrgetter, methodcaller
+from typing import Annotated
 
 from pydantic import BaseModel, JsonValue, PlainSerializer, TypeAdapter
 from pydantic_core import to_jsonable_python
@@ -44,7 +45,7 @@ def read_out(value: object) -> object:
 
     Returns every other value as it is. Raises what the tool's own code raises.
     """
-    if hasattr(type(value), "__await__") or hasattr(type(value), "__anext__"):
+    if isinstance(value, Awaitable | AsyncIterator):
         return asyncio.run(aread_out(value))
     if not isinstance(value, Iterator):
         return value
@@ -52,11 +53,11 @@ def read_out(value: object) -> object:
     return [*items[:MOST_ITEMS], _cut()] if len(items) > MOST_ITEMS else items
 
 
-async def aread_out(value: Any) -> object:
+async def aread_out(value: object) -> object:
     """Do the same within an event loop."""
-    while hasattr(type(value), "__await__"):
+    while isinstance(value, Awaitable):
         value = await value
-    if not hasattr(type(value), "__anext__"):
+    if not isinstance(value, AsyncIterator):
         return read_out(value)
     items: list[object] = []
     async for item in value:
@@ -138,7 +139,7 @@ class _Encoder:
         except ValueError:  # bytes that are no text, for one
             return self._other(model)
 
-    def _other(self, value: Any) -> JsonValue:
+    def _other(self, value: object) -> JsonValue:
         """Spell a value of a library as pydantic or a method of its own does, or as the text that it is."""
         if type(value).__name__ in _MISSING:
             return None
@@ -166,8 +167,8 @@ class _Encoder:
             return {"type": "text-plain", "mime_type": "text/plain", "text": self._text(text)}
         self._check(len(content))
         encoded = self._text(base64.b64encode(content).decode())
-        shown = "image" if kind.startswith("image/") else "file"
-        return {"type": shown, "mime_type": kind or "application/octet-stream", "base64": encoded}
+        block = "image" if kind.startswith("image/") else "file"
+        return {"type": block, "mime_type": kind or "application/octet-stream", "base64": encoded}
 
     def _spend(self, size: int) -> None:
         self._check(size)
@@ -193,34 +194,27 @@ def _words(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
-def _picture(value: Any) -> bytes:
+def _picture(value: object) -> bytes:
     """Draw a figure or picture, as a notebook shows it."""
-    return bytes(value._repr_png_())
+    return bytes(methodcaller("_repr_png_")(value))
 
 
-def _table(value: Any) -> object:
-    """Spell a table with its columns and the labels of its rows (pandas); nothing of it is lost."""
-    return value.to_dict(orient="tight")
-
-
-def _times(value: Any) -> object:
+def _times(value: object) -> object:
     """Spell times of numpy, which are numbers without a unit in its lists."""
-    if value.dtype.kind not in "mM":
+    if attrgetter("dtype.kind")(value) not in "mM":
         raise TypeError
-    return value.astype(str).tolist()
+    return methodcaller("tolist")(methodcaller("astype", str)(value))
 
 
-def _row(value: Any) -> object:
+def _row(value: object) -> object:
     """Spell a row of a database by its columns."""
-    return {key: value[key] for key in value.keys()}  # noqa: SIM118 - its iterator gives values
+    return {key: methodcaller("__getitem__", key)(value) for key in methodcaller("keys")(value)}
 
 
-def _method(name: str) -> Callable[[Any], object]:
-    return lambda value: getattr(value, name)()
-
-
-_WAYS: tuple[Callable[[Any], object], ...] = (
-    *(to_jsonable_python, BaseModel.model_dump, _picture),
-    *(_method("to_frame"), _table, _method("to_dicts"), _method("to_dict")),
-    *(_times, _row, _method("tolist"), _method("to_list")),
+# A table of pandas is spelled with its columns and the labels of its rows: nothing of it is lost.
+_WAYS: tuple[Callable[[object], object], ...] = (
+    *(to_jsonable_python, methodcaller("model_dump"), _picture),
+    *(methodcaller("to_frame"), methodcaller("to_dict", orient="tight")),
+    *(methodcaller("to_dicts"), methodcaller("to_dict"), _times, _row),
+    *(methodcaller("tolist"), methodcaller("to_list")),
 )

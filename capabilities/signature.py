@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.domain.errors import SetupError
-from planwright.domain.mistakes import mistakes
+from planwright.domain.hashing import problems_of
 from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
@@ -64,16 +64,14 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     return model, _result_of(hints["return"]), context
 
 
-def _result_of(declared: Any) -> TypeAdapter[object]:
+def _result_of(declared: type[object]) -> TypeAdapter[object]:
     """Make what checks a result; a type that JSON knows nothing of, such as a table, declares nothing."""
-    if declared is Any or declared is object:
-        return ANY_RESULT
     try:
         result: TypeAdapter[object] = TypeAdapter(declared)
         result.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return ANY_RESULT
-    return result
+    return ANY_RESULT if result.core_schema["type"] == "any" else result
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:
@@ -126,4 +124,4 @@ def check_lookup(
 
 def error_summary(error: ValidationError) -> str:
     """Put a validation error on one line: which argument, and what is wrong with it."""
-    return mistakes(error, "arguments")
+    return problems_of(error, "arguments")

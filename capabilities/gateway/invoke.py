@@ -128,7 +128,7 @@ async def _awaited(
 async def _put(answer: Future[JsonValue], capability: Capability, keywords: dict[str, object]) -> None:
     """Keep how a call ends; a task that ended by SystemExit would end the event loop."""
     try:
-        answer.set_result(_kept(capability, await aread_out(capability.function(**keywords))))
+        answer.set_result(_recordable(capability, await aread_out(capability.function(**keywords))))
     except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
         answer.set_exception(error)
 
@@ -156,7 +156,7 @@ async def _in_thread(
     context, end, taken = contextvars.copy_context(), Future[None](), threading.Lock()
 
     def answer() -> JsonValue:
-        return _kept(capability, read_out(capability.function(**keywords)))
+        return _recordable(capability, read_out(capability.function(**keywords)))
 
     def call() -> JsonValue:
         if not taken.acquire(blocking=False):
@@ -209,7 +209,7 @@ def _words_of(error: BaseException) -> str:
     return line.partition(": ")[2].encode("utf-8", "replace").decode()
 
 
-def _kept(capability: Capability, result: object) -> JsonValue:
+def _recordable(capability: Capability, result: object) -> JsonValue:
     """Spell a result as JSON. Raises CapabilityRejected for one of a read that is not what it declares."""
     try:
         if outgrows(result, MOST_RESULT):

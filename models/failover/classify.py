@@ -55,15 +55,15 @@ _NOT_SENT = frozenset(
 _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
 
 
-def classify(error: Exception, provider: str, *, given: bool = False) -> ModelError | None:
+def classify(error: Exception, provider: str, *, in_code: bool = False) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's.
 
-    Of a model that was `given` in code, an error may be one of its own class, and is told as it is.
+    Of a model that was passed `in_code`, an error may be one of its own class, and is told as it is.
     """
     for ours in (error, error.__cause__):
         if isinstance(ours, ModelError):  # from within the SDK: models/bounded.py
             return ours
-    failure = _classified(error, provider, given)
+    failure = _classified(error, provider, in_code)
     if failure is not None and not isinstance(failure, ModelRejected):
         failure.worked = _was_sent(error)
     return failure
@@ -76,7 +76,7 @@ def _was_sent(error: Exception) -> bool:
     return _status(error) is None and not kinds & _NOT_SENT
 
 
-def _classified(error: Exception, provider: str, given: bool) -> ModelError | None:
+def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | None:
     status, says = _status(error), _provider_text(error)
     if status is not None:
         return _by_status(error, status, says, provider)
@@ -97,7 +97,7 @@ def _classified(error: Exception, provider: str, given: bool) -> ModelError | No
         return ModelUnavailable(
             f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
         )
-    if kinds & _STUMBLED and given:
+    if kinds & _STUMBLED and in_code:
         cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
         return ModelUnavailable(cause, "mend its class, or try again later")
     if kinds & _STUMBLED:  # the SDK stumbled over it

@@ -203,6 +203,6 @@ def test_errors_of_langchain_count_by_their_class(error: Exception, kind: type[M
 
 
 def test_an_error_of_a_model_given_in_code_is_told_as_it_is() -> None:
-    failure = classify(KeyError("choices"), "mine", given=True)
+    failure = classify(KeyError("choices"), "mine", in_code=True)
     assert isinstance(failure, ModelUnavailable)
     assert failure.cause == "the model that was given in code raised KeyError: 'choices'"

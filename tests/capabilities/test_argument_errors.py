@@ -12,7 +12,7 @@ from planwright.capabilities.contract import Capability, check_arguments
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.mistakes import mistakes
+from planwright.domain.hashing import problems_of
 
 
 class Currency(Enum):
@@ -44,7 +44,7 @@ def test_those_of_a_json_schema_are_told_with_the_value_that_was_given() -> None
     schema: Any = {"type": "object", "properties": {"currency": {"enum": ["EUR", "USD"]}}}
     with pytest.raises(ValidationError) as error:
         arguments_by("money", schema).model_validate({"currency": "Eur"})
-    assert mistakes(error.value, "arguments") == "currency: 'Eur' is not one of ['EUR', 'USD']"
+    assert problems_of(error.value, "arguments") == "currency: 'Eur' is not one of ['EUR', 'USD']"
 
 
 def test_no_more_than_four_are_told_at_once() -> None:
@@ -57,4 +57,4 @@ def test_no_more_than_four_are_told_at_once() -> None:
 
     with pytest.raises(ValidationError) as error:
         Five.model_validate({})
-    assert mistakes(error.value, "all").count("field required") == 4
+    assert problems_of(error.value, "all").count("field required") == 4
