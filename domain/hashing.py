@@ -57,7 +57,7 @@ def trace_digest(run_id: str) -> bytes:
 
 
 def problem_of(entry: ErrorDetails) -> str:
-    """Say within a sentence what pydantic finds wrong; values stay to the letter: a model has to mend them."""
+    """Say within a sentence what pydantic finds wrong; values stay as they are: a model has to mend them."""
     text = entry["msg"]
     return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
