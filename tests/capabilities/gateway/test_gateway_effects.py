@@ -156,6 +156,23 @@ async def test_a_blind_call_with_an_undeclared_result_is_done(make_bench: MakeBe
     assert bench.effects() == [("a.do", "done")]
 
 
+@pytest.mark.parametrize("effect", ["idempotent", "blind"])
+async def test_an_effect_whose_result_no_record_could_hold_is_not_made_again(
+    make_bench: MakeBench, effect: Any
+) -> None:
+    made: list[str] = []
+
+    @capability("a.do", mode="local_write", effect=effect)
+    def do() -> dict[str, float]:
+        """Do it, and return a mean of nothing."""
+        made.append("done")
+        return {"mean": float("nan")}
+
+    bench = await make_bench(do)
+    assert [await bench.call("a.do") for _ in range(2)] == [{"mean": None}] * 2
+    assert (made, bench.effects()) == (["done"], [("a.do", "done")])
+
+
 async def test_a_call_over_the_budget_is_not_made(make_bench: MakeBench, deeds: Any) -> None:
     first, second = deeds.declare("a.do", mode="local_write"), deeds.declare("b.do", mode="read_only")
     bench = await make_bench(first, second, budgets={"run": {"tool_calls": 1}})
