@@ -26,8 +26,8 @@ ChoiceT = TypeVar("ChoiceT", bound=str)
 def from_tool(brought: object) -> Capability:
     """Wrap a tool: `metadata={"mode": "read_only", "risk": …, "effect": …}` declares what a call does.
 
-    A plain function is made a tool first, and a capability is one already. Raises SetupError for what is none,
-    for a tool without a schema, or whose declaration is not one of ours.
+    A plain function is made a tool first, and a capability stays what it is. Raises SetupError for what is no
+    tool, for one without a schema, or whose declaration is not one of ours.
     """
     if isinstance(brought, Capability):
         return brought
