@@ -16,10 +16,13 @@ PASSING_STATUS = frozenset((408, 425, 429, 502, 503, 504))
 
 def may_pass(error: BaseException) -> bool:
     """Say whether the same call may work later: the receiver was not reached, was too slow, or says so."""
-    named = [(error, name) for name in ("status_code", "status", "code")]
-    for holder, name in [(getattr(error, "response", None), "status_code"), *named]:
-        if isinstance(status := getattr(holder, name, None), int):
-            return status in PASSING_STATUS
+    try:
+        numbers = [getattr(error, name, None) for name in ("status_code", "status", "code")]
+        numbers.insert(0, getattr(getattr(error, "response", None), "status_code", None))
+    except Exception:  # noqa: BLE001 - the class of an error may be a user's own
+        numbers = []
+    if (status := next((number for number in numbers if isinstance(number, int)), None)) is not None:
+        return isinstance(error, Exception) and status in PASSING_STATUS
     kinds = {kind.__name__ for kind in type(error).__mro__}
     return bool(kinds & PASSING) and not kinds & LASTING
 

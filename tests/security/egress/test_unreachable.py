@@ -13,6 +13,15 @@ import pytest
 from planwright.security.egress.unreachable import address_of, may_pass, why_unreachable
 
 
+class Mute(Exception):
+    """An error that does not say what it answers."""
+
+    @property
+    def response(self) -> object:
+        """Fail to tell."""
+        raise RuntimeError("no response was set")
+
+
 def answered(status: int) -> httpx.HTTPStatusError:
     """Make the error of an answer with a status."""
     request = httpx.Request("GET", "http://a.example")
@@ -61,8 +70,10 @@ def test_else_the_deepest_words_are_said_and_without_words_the_kind_of_error() -
         (urllib.error.HTTPError("http://a.example", 404, "none", Message(), None), False),
         (PermissionError("no"), False),
         (ValueError("no"), False),
+        (SystemExit(429), False),
+        (Mute(), False),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=repr,
 )
-def test_an_error_passes_by_its_class_or_its_status(error: Exception, passes: bool) -> None:
+def test_an_error_passes_by_its_class_or_its_status(error: BaseException, passes: bool) -> None:
     assert may_pass(error) is passes
