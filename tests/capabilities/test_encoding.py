@@ -32,6 +32,14 @@ class Sum(BaseModel):
     total: int
 
 
+class Table:
+    """A table of a library that pydantic does not know."""
+
+    def to_dict(self, orient: str) -> dict[str, Any]:
+        """Spell it in Python's own types."""
+        return {"columns": ["city"], "index": [0], "data": [["Rome"]], "orient": orient}
+
+
 @pytest.fixture
 def call(tmp_path: Path) -> Call:
     """Call a function once, as a blind capability."""
@@ -160,3 +168,11 @@ async def test_what_contains_itself_is_done_and_not_kept(call: Call, deep: bool)
         return value
 
     assert "was done" in (await call(deed))["not_kept"]
+
+
+async def test_a_type_that_pydantic_does_not_know_declares_nothing_of_a_result(call: Call) -> None:
+    def deed() -> Table:
+        """Return a table."""
+        return Table()
+
+    assert (await call(deed))["data"] == [["Rome"]]
