@@ -17,6 +17,7 @@ from planwright.checkpoints.consent.approval_scope import ApprovalScope
 from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
+from planwright.domain.hashing import problems_of
 
 _WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),
@@ -160,10 +161,8 @@ def _approval_scope(form: Mapping[str, object], word: GateAnswer) -> ApprovalSco
     try:
         return ApprovalScope.model_validate({"scope": standing} if isinstance(standing, str) else standing)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
         raise GateError(
-            f"`remember` {where}: {first['msg'].lower()}",
+            f"`remember` {problems_of(error, 'scope')}",
             'send {"type": "approve", "remember": "run"}, "session" or "always"',
         ) from error
 
@@ -180,9 +179,7 @@ def _effects(form: Mapping[str, object], word: GateAnswer) -> tuple[EffectAnswer
     try:
         return tuple(EffectAnswer.model_validate(entry) for entry in answers)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise GateError(f"`effects` {where}: {first['msg'].lower()}", f"send {_EFFECTS}") from error
+        raise GateError(f"`effects` {problems_of(error, 'entry')}", f"send {_EFFECTS}") from error
 
 
 def _single_decision(answer: object) -> Mapping[str, object]:

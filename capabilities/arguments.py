@@ -8,6 +8,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.contract import Capability, check_arguments
 from planwright.domain.errors import CapabilityRejected
+from planwright.domain.hashing import problem_of
 from planwright.domain.references import has_reference
 
 
@@ -26,7 +27,7 @@ def misfits(capability: Capability, params: dict[str, JsonValue], *, literal: bo
             if entry["type"] not in ("missing", "extra_forbidden") and not literal and has_reference(value):
                 continue
             name = ".".join(map(str, entry["loc"])) or "params"
-            yield f"{capability.name}: {name}: {entry['msg'].lower()}"
+            yield f"{capability.name}: {name}: {problem_of(entry)}"
     except Exception as error:  # noqa: BLE001 - a validator may be a user's own, which expects no reference
         if known:
             yield f"{capability.name}: params: their check broke: {type(error).__name__}: {error}"

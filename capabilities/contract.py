@@ -15,7 +15,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import Names, UseOf
 from planwright.capabilities.schema_paths import JsonSchema, has_field
 from planwright.capabilities.signature import Function, check_lookup, error_summary
-from planwright.capabilities.source_code import code_hash
+from planwright.capabilities.source_code import code_hash, module_of
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.domain.hashing import canonical_json, same, sha256
@@ -127,13 +127,21 @@ class Capability:
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
         check_lookup(self.name, self.effect, self.result, looked_up=looked_up, varies=varies)
+        update = {"__wrapped__": self.function, "__doc__": self.function.__doc__}
+        names = ("__name__", "__qualname__", "__module__")
+        vars(self).update(update | {name: getattr(self.function, name, self.name) for name in names})
         if strange := [name for name in self.destinations if name not in self.args.model_fields]:
             raise SetupError(f"{self.name} has no argument `{strange[0]}`", "mend its destinations")
 
     @property
+    def __call__(self) -> Function:
+        """The function itself, as its tests call it: without a gate, and without a record."""
+        return self.function
+
+    @property
     def built_in(self) -> bool:
         """Whether it comes with the program."""
-        return self.function.__module__.startswith("planwright.capabilities.builtin.")
+        return module_of(self.function).startswith("planwright.capabilities.builtin.")
 
     @cached_property
     def args_schema(self) -> JsonSchema:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any, TypeVar, get_args
 
 from langchain_core.tools import BaseTool, StructuredTool
-from pydantic import BaseModel, JsonValue, TypeAdapter, create_model
+from pydantic import BaseModel, JsonValue, create_model
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.signature import check_fields
@@ -20,15 +21,16 @@ from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
 ChoiceT = TypeVar("ChoiceT", bound=str)
-_RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 
 
 def from_tool(brought: object) -> Capability:
     """Wrap a tool: `metadata={"mode": "read_only", "risk": …, "effect": …}` declares what a call does.
 
-    A plain function is made a tool first. Raises SetupError for what is none, for a tool without a schema, or
-    whose declaration is not one of ours.
+    A plain function is made a tool first, and a capability stays what it is. Raises SetupError for what is no
+    tool, for one without a schema, or whose declaration is not one of ours.
     """
+    if isinstance(brought, Capability):
+        return brought
     tool = brought if isinstance(brought, BaseTool) else _of_function(brought)
     args = _arguments(tool)
     metadata = tool.metadata or {}
@@ -49,13 +51,13 @@ def from_tool(brought: object) -> Capability:
         description=tool.description.split("\n\n")[0].replace("\n", " "),
         function=acall if _is_async(tool) else call,  # a thread of its own is seen where it ends late
         args=args,
-        result=_RESULT,
+        result=ANY_RESULT,
         mode=mode,
         risk=risk,
         effect=effect,
         tags=tuple(tool.tags or ()),
         declared=declared is not None,
-        result_schema=_RESULT.json_schema(),
+        result_schema=ANY_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
 

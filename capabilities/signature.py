@@ -12,7 +12,9 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerati
 from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.encoding import ANY_RESULT
 from planwright.domain.errors import SetupError
+from planwright.domain.hashing import problems_of
 from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
@@ -57,11 +59,19 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     try:
         model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
         check_fields(name, model)
-        result: TypeAdapter[object] = TypeAdapter(hints["return"])
-        result.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
-    return model, result, context
+    return model, _result_of(hints["return"]), context
+
+
+def _result_of(declared: type[object]) -> TypeAdapter[object]:
+    """Make what checks a result; a type that JSON knows nothing of, such as a table, declares nothing."""
+    try:
+        result: TypeAdapter[object] = TypeAdapter(declared)
+        result.json_schema()
+    except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
+        return ANY_RESULT
+    return ANY_RESULT if result.core_schema["type"] == "any" else result
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:
@@ -114,5 +124,4 @@ def check_lookup(
 
 def error_summary(error: ValidationError) -> str:
     """Put a validation error on one line: which argument, and what is wrong with it."""
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'arguments'}: {e['msg'].lower()}" for e in error.errors()]
-    return "; ".join(parts[:4])
+    return problems_of(error, "arguments")

@@ -80,7 +80,7 @@ def code_hash(source: Callable[..., object] | type) -> str:
     if not path.is_file():
         code = getattr(written, "__code__", None)
         return hashlib.sha256(marshal.dumps(code)).hexdigest() if code is not None else repr(type(written))
-    name = _name_of(written.__module__)
+    name = _name_of(module_of(written))
     own, names = _source_of(name, path), _names_of(name, path)
     if own.whole:
         return own.whole
@@ -99,6 +99,11 @@ def _hash_with_imports(name: str, path: Path) -> str:
         return ""
     lines = sorted(f"{file.relative_to(project.root).as_posix()} {digests[file]}" for file in digests)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def module_of(written: object) -> str:
+    """Name the module that a function or class says it is of; "" for one that was made without."""
+    return getattr(written, "__module__", None) or ""
 
 
 def _name_of(module: str) -> str:

@@ -6,8 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from pydantic import BaseModel, JsonValue
-from pydantic_core import to_json
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import ErrorDetails, to_json
+
+MOST_PROBLEMS = 4
 
 
 def canonical_json(value: object) -> str:
@@ -52,3 +54,15 @@ def sha256(value: object) -> str:
 def trace_digest(run_id: str) -> bytes:
     """Make the 32 bytes that name the trace of a run: the first 16 are its id, the next 8 its first span."""
     return hashlib.sha256(f"planwright {run_id}".encode()).digest()
+
+
+def problem_of(entry: ErrorDetails) -> str:
+    """Say within a sentence what pydantic finds wrong; values stay as they are: a model has to mend them."""
+    text = entry["msg"]
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def problems_of(error: ValidationError, whole: str) -> str:
+    """Put the first problems on one line: where, and what is wrong; `whole` names what is wrong all over."""
+    first = error.errors()[:MOST_PROBLEMS]
+    return "; ".join(f"{'.'.join(map(str, entry['loc'])) or whole}: {problem_of(entry)}" for entry in first)

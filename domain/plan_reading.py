@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from planwright.domain.errors import PlanInvalid
-from planwright.domain.hashing import canonical_json
+from planwright.domain.hashing import canonical_json, problems_of
 from planwright.domain.plan import CLOSING, Plan
 from planwright.domain.plan_keys import (
     CHECKPOINT,
@@ -62,8 +62,7 @@ def read_plan(value: object) -> ReadPlan:
 
 def explained(error: ValidationError) -> str:
     """Put the first mistakes of a plan on one line: where, and what is wrong."""
-    parts = [f"{'.'.join(map(str, e['loc'])) or 'plan'}: {e['msg'].lower()}" for e in error.errors()]
-    return "; ".join(parts[:4])
+    return problems_of(error, "plan")
 
 
 @dataclass

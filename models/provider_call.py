@@ -64,7 +64,10 @@ class ProviderCalls:
                     reply = await model.ainvoke(messages, read.config(call.place), **options)
         except Exception as error:
             late = limit.expired() and isinstance(error, TimeoutError)
-            failure = self._late(route, left_s, limit) if late else classify(error, route.provider)
+            in_code = provider is None and not route.embedded
+            failure = (
+                self._late(route, left_s, limit) if late else classify(error, route.provider, in_code=in_code)
+            )
             if failure is None:
                 raise
             raise read.failure(failure) from error

@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from copy import deepcopy
@@ -16,6 +16,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.encoding import ANY_RESULT, MOST_RESULT, aread_out, as_json, read_out
 from planwright.capabilities.gateway.call_threads import (
     OwnThread,
     Work,
@@ -36,13 +37,13 @@ from planwright.domain.errors import (
     RunStopped,
     StillUnderWay,
 )
+from planwright.security.egress.unreachable import may_pass
 from planwright.security.reply_size import outgrows
 
 UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an answer
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
 MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
-MOST_RESULT = 10_000_000  # bytes as JSON: all that is done with a result takes ten times as much memory
 CLEAN_UP_S = 2  # until a call that was cancelled has to have ended
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
@@ -62,11 +63,11 @@ async def invoke(
     timeout_s: float,
     left_running: Leave = leave_alone,
 ) -> JsonValue:
-    """Call the function once and check what it returns.
+    """Call the function once, and spell what it returns as JSON.
 
-    Raises CapabilityUnavailable or CapabilityRejected when nothing has happened, or when it does no harm
-    to do it again. Else it is EffectInDoubt; StillUnderWay where a blocking function goes on, so that not
-    even a lookup can tell yet: then `left_running` gets its end.
+    An effect that returned is done, whatever it returned. Raises CapabilityUnavailable or CapabilityRejected
+    when nothing has happened, or when it does no harm to do it again. Else it is EffectInDoubt; StillUnderWay
+    where a blocking function goes on, so not even a lookup can tell yet: `left_running` gets its end.
     """
     own = capability.args.model_validate(deepcopy(args))  # what the function changes is not sent again
     keywords: dict[str, object] = dict(iter(own))  # one may be named `keys`
@@ -74,9 +75,8 @@ async def invoke(
         keywords[capability.context_parameter] = context
     try:
         if inspect.iscoroutinefunction(capability.function):
-            result = await _awaited(capability, keywords, timeout_s, left_running)
-        else:
-            result = await _in_thread(capability, keywords, timeout_s, left_running)
+            return await _awaited(capability, keywords, timeout_s, left_running)
+        return await _in_thread(capability, keywords, timeout_s, left_running)
     except TimeoutError as error:
         raise _too_late(capability, error, timeout_s) from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
@@ -91,33 +91,19 @@ async def invoke(
         raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
         raise _broke_off(capability, error) from error
-    if outgrows(result, MOST_RESULT):
-        return _not_kept(capability)
-    try:
-        dumped: JsonValue = capability.result.dump_python(
-            capability.result.validate_python(result), mode="json"
-        )
-        if outgrows(dumped, MOST_RESULT):
-            return _not_kept(capability)
-        storable(dumped)
-    except ValidationError as error:
-        raise _useless(capability, f"what it does not declare: {error_summary(error)}") from error
-    except (ValueError, TypeError, RecursionError) as error:
-        raise _useless(capability, f"what cannot be stored: {error}") from error
-    return dumped
 
 
 async def _awaited(
     capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
-) -> object:
+) -> JsonValue:
     """Await an async function. What it handed to threads goes on where it is cancelled, or breaks off.
 
     So does a function that does not heed that it is cancelled. Raises TimeoutError when it takes too long,
     StillUnderWay where something goes on and that matters.
     """
     with threads_of_call() as at_work:
-        answer = Future[object]()
-        task = asyncio.ensure_future(_put(answer, capability.function, keywords))
+        answer = Future[JsonValue]()
+        task = asyncio.ensure_future(_put(answer, capability, keywords))
         try:
             await _ended(task, answer, timeout_s)
             return answer.result()
@@ -139,17 +125,15 @@ async def _awaited(
             raise
 
 
-async def _put(
-    answer: Future[object], function: Callable[..., Awaitable[object]], keywords: dict[str, object]
-) -> None:
+async def _put(answer: Future[JsonValue], capability: Capability, keywords: dict[str, object]) -> None:
     """Keep how a call ends; a task that ended by SystemExit would end the event loop."""
     try:
-        answer.set_result(await function(**keywords))
+        answer.set_result(_recordable(capability, await aread_out(capability.function(**keywords))))
     except BaseException as error:  # noqa: BLE001 - whoever waits for the answer gets it
         answer.set_exception(error)
 
 
-async def _ended(task: asyncio.Task[None], answer: Future[object], timeout_s: float) -> None:
+async def _ended(task: asyncio.Task[None], answer: Future[JsonValue], timeout_s: float) -> None:
     """Wait for the answer of a task; it is cancelled where that takes too long, or whoever waits is."""
     try:
         async with AttendedTimeout(timeout_s):
@@ -163,7 +147,7 @@ async def _ended(task: asyncio.Task[None], answer: Future[object], timeout_s: fl
 
 async def _in_thread(
     capability: Capability, keywords: dict[str, object], timeout_s: float, left_running: Leave
-) -> object:
+) -> JsonValue:
     """Call a blocking function. Nothing can stop it, and until it ends nobody can tell what it will do.
 
     Raises TimeoutError when it takes too long, StillUnderWay where that matters, and CapabilityUnavailable
@@ -171,11 +155,14 @@ async def _in_thread(
     """
     context, end, taken = contextvars.copy_context(), Future[None](), threading.Lock()
 
-    def call() -> object:
+    def answer() -> JsonValue:
+        return _recordable(capability, read_out(capability.function(**keywords)))
+
+    def call() -> JsonValue:
         if not taken.acquire(blocking=False):
             return None  # nobody waits for it any more
         try:
-            return context.run(capability.function, **keywords)
+            return context.run(answer)
         finally:
             end.set_result(None)
 
@@ -209,10 +196,11 @@ def _too_late(capability: Capability, error: TimeoutError, timeout_s: float) -> 
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
-    cause = f"{type(error).__name__}: {_words_of(error)}"
+    cause, passes = f"{type(error).__name__}: {_words_of(error)}", may_pass(error)
     if capability.effect in UNCERTAIN:
-        return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=CapabilityRejected)
-    return BrokeOff(f"{capability.name} failed: {cause}")
+        if_not = CapabilityUnavailable if passes else CapabilityRejected
+        return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=if_not)
+    return (CapabilityUnavailable if passes else BrokeOff)(f"{capability.name} failed: {cause}")
 
 
 def _words_of(error: BaseException) -> str:
@@ -221,17 +209,38 @@ def _words_of(error: BaseException) -> str:
     return line.partition(": ")[2].encode("utf-8", "replace").decode()
 
 
-def _not_kept(capability: Capability) -> JsonValue:
-    """Say in the place of a result that it was too large. Raises OverLimit where nothing else was done."""
-    cause = f"{capability.name} returned more than {MOST_RESULT // 1_000_000} MB"
+def _recordable(capability: Capability, result: object) -> JsonValue:
+    """Spell a result as JSON. Raises CapabilityRejected for one of a read that is not what it declares."""
+    try:
+        if outgrows(result, MOST_RESULT):
+            return _not_kept(capability, f"more than {MOST_RESULT // 1_000_000} MB")
+        spelled = as_json(_declared(capability, result))
+        storable(spelled)
+    except OverLimit:
+        return _not_kept(capability, f"more than {MOST_RESULT // 1_000_000} MB")
+    except RecursionError:
+        return _not_kept(capability, "what is nested too deeply")
+    return spelled
+
+
+def _declared(capability: Capability, result: object) -> object:
+    """Spell a result as its type says; what an effect returned and is no such thing stays as it is."""
+    if capability.result is ANY_RESULT:
+        return result
+    try:
+        return capability.result.dump_python(capability.result.validate_python(result), mode="json")
+    except ValidationError as error:
+        if capability.effect == "pure":
+            problem = f"what it does not declare: {error_summary(error)}"
+            raise BrokeOff(f"{capability.name} returned {problem}") from error
+    except (ValueError, TypeError):  # such as bytes that are no text
+        pass
+    return result
+
+
+def _not_kept(capability: Capability, problem: str) -> JsonValue:
+    """Say in the place of a result why it is not kept. Raises OverLimit where nothing else was done."""
+    cause = f"{capability.name} returned {problem}"
     if capability.effect == "pure":
         raise OverLimit(cause, "let it return less, or write to a file and return its name")
     return {"not_kept": f"{cause}: it was done, and what it returned is not on record"}
-
-
-def _useless(capability: Capability, problem: str) -> CapabilityError:
-    if capability.effect in UNCERTAIN:
-        return EffectInDoubt(
-            f"{capability.name} was called, and returned {problem}", if_not=CapabilityRejected
-        )
-    return BrokeOff(f"{capability.name} returned {problem}")

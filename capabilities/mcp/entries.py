@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planwright.domain.errors import SetupError
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import problem_of, sha256
 from planwright.settings.variables import VariableError, filled
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _configured(name: str, fields: JsonValue, file: ServerFile) -> ConfiguredSer
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise blank.refusal(f"`{field}`: {first['msg'].lower()}", f"mend `{field}`", *first["loc"]) from error
+        raise blank.refusal(f"`{field}`: {problem_of(first)}", f"mend `{field}`", *first["loc"]) from error
     if (entry.command is None) == (entry.url is None):
         problem = "has a command and a url" if entry.command else "has no command"
         raise blank.refusal(problem, "give it `command` for a process, or `url` for streamable HTTP")

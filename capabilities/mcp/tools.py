@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import Hints, read_hints
 from planwright.capabilities.mcp.results import SCHEMA
 from planwright.capabilities.mcp.schema_arguments import arguments_by
@@ -20,7 +21,6 @@ from planwright.presentation.nearest import nearest
 from planwright.settings.mcp import McpServerSettings, McpToolSettings
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
-_RESULT: TypeAdapter[object] = TypeAdapter(JsonValue)
 _GLOB = re.compile(r"[*?\[]")
 Call = Callable[["Tool", Effect, dict[str, JsonValue]], Awaitable[JsonValue]]
 
@@ -107,7 +107,7 @@ def capability_of(
         description=tool.description,
         function=ask,
         args=arguments_by(name, tool.input_schema),
-        result=_RESULT,
+        result=ANY_RESULT,
         mode=resolved,
         risk=own.risk or hints.risk(resolved),
         effect=effect,

@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from planwright.capabilities.expression import LONGEST, check_names, compiled
 from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple
 from planwright.domain.errors import SetupError
+from planwright.domain.hashing import problem_of
 from planwright.domain.risk import Mode
 from planwright.presentation.nearest import nearest
 from planwright.settings.profile import stands_for
@@ -87,7 +88,7 @@ def _read(path: Path) -> DecisionSpec:
             near = nearest(where.rpartition(".")[2], fields, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(fields)}"
             raise SetupError(f"{path}: a decision has no `{where}`", hint) from error
-        raise SetupError(f"{path}: `{where}`: {first['msg'].lower()}", "mend that file") from error
+        raise SetupError(f"{path}: `{where}`: {problem_of(first)}", "mend that file") from error
 
 
 def _check_expression(spec: DecisionSpec, path: Path) -> None:

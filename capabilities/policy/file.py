@@ -18,7 +18,7 @@ from planwright.capabilities.policy.condition import Condition, compile_conditio
 from planwright.capabilities.policy.decisions import DecisionSpec, read_decisions
 from planwright.capabilities.policy.gates import NamedGate, Text, as_tuple, read_gates, too_few
 from planwright.domain.errors import SetupError
-from planwright.domain.hashing import sha256
+from planwright.domain.hashing import problem_of, sha256
 from planwright.domain.risk import Mode, Risk
 from planwright.presentation.nearest import nearest
 from planwright.settings.profile import stands_for
@@ -230,7 +230,7 @@ def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
             near = nearest(loc[-1], known, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             raise SetupError(f"{at}: a rule has no `{'.'.join(loc)}`", hint) from error
-        raise SetupError(f"{at}: `{'.'.join(loc)}`: {first['msg'].lower()}", "mend that rule") from error
+        raise SetupError(f"{at}: `{'.'.join(loc)}`: {problem_of(first)}", "mend that rule") from error
     if (entry.approvers or entry.quorum > 1) and entry.decide != "ask":
         at = _at(path, lines, "approvers", "quorum")
         raise SetupError(f"{at}: nobody is asked where a rule says {entry.decide}", 'use decide = "ask"')

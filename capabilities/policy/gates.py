@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from planwright.checkpoints.consent.approvers import CHANNEL
 from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
+from planwright.domain.hashing import problem_of
 from planwright.presentation.nearest import nearest
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -70,7 +71,7 @@ def _gate(name: str, table: object, at: str) -> NamedGate:
             near = nearest(key, NamedGate.model_fields, least=50)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(NamedGate.model_fields)}"
             raise SetupError(f"{at}: a gate has no `{key}`", hint) from error
-        raise SetupError(f"{at}: `{key}`: {first['msg'].lower()}", "mend that gate") from error
+        raise SetupError(f"{at}: `{key}`: {problem_of(first)}", "mend that gate") from error
 
 
 def _line(name: str, text: str) -> str:

@@ -35,7 +35,8 @@ def repair(messages: Sequence[AnyMessage]) -> list[AnyMessage]:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 id_ = str(call["id"])
-                missing = ToolMessage(UNANSWERED, tool_call_id=id_, status="error", additional_kwargs=OURS)
+                known = {"tool_call_id": id_, "name": call["name"], "status": "error"}
+                missing = ToolMessage(UNANSWERED, additional_kwargs=OURS, **known)
                 repaired.append(results.pop(id_, missing))
     return repaired
 

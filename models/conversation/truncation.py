@@ -61,7 +61,7 @@ def _fields(value: dict[str, JsonValue], limit: int) -> dict[str, JsonValue]:
         size = len(json_text({name: field}))
         if size <= left:
             retained[name] = field
-        elif left > 200:
+        elif left > 200 and name != "base64":  # a part of an image or a file says nothing
             retained[name] = shorten(field, left - 150 - len(name))
             size = left
         else:

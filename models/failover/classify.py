@@ -33,7 +33,21 @@ _SPENT = re.compile(
 )
 _NETWORK = frozenset(
     ("APIConnectionError", "APITimeoutError", "TransportError", "TimeoutError", "ConnectionError")
+    + ("ModelConnectionError", "ModelTimeoutError")
 )
+# The errors of LangChain, and those of SDKs that carry no status, by the one that they stand for.
+_STATUS_OF = {
+    "ModelAuthenticationError": 401,
+    "ModelPermissionDeniedError": 403,
+    "ModelInvalidRequestError": 400,
+    "ModelNotFoundError": 404,
+    "ModelRateLimitError": 429,
+    "ModelAPIError": 500,
+    "RateLimitError": 429,
+    "ResourceExhausted": 429,
+    "ThrottlingException": 429,
+    "ServiceUnavailable": 503,
+}
 _NOT_SENT = frozenset(
     ("ConnectError", "ConnectTimeout", "PoolTimeout", "ProxyError", "UnsupportedProtocol", "InvalidURL")
     + ("LocalProtocolError", "ConnectionRefusedError", "gaierror")
@@ -41,12 +55,15 @@ _NOT_SENT = frozenset(
 _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
 
 
-def classify(error: Exception, provider: str) -> ModelError | None:
-    """Name the class of a failed model call; None when it is no failure of the provider's."""
+def classify(error: Exception, provider: str, *, in_code: bool = False) -> ModelError | None:
+    """Name the class of a failed model call; None when it is no failure of the provider's.
+
+    Of a model that was passed `in_code`, an error may be one of its own class, and is told as it is.
+    """
     for ours in (error, error.__cause__):
         if isinstance(ours, ModelError):  # from within the SDK: models/bounded.py
             return ours
-    failure = _classified(error, provider)
+    failure = _classified(error, provider, in_code)
     if failure is not None and not isinstance(failure, ModelRejected):
         failure.worked = _was_sent(error)
     return failure
@@ -59,7 +76,7 @@ def _was_sent(error: Exception) -> bool:
     return _status(error) is None and not kinds & _NOT_SENT
 
 
-def _classified(error: Exception, provider: str) -> ModelError | None:
+def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | None:
     status, says = _status(error), _provider_text(error)
     if status is not None:
         return _by_status(error, status, says, provider)
@@ -70,6 +87,8 @@ def _classified(error: Exception, provider: str) -> ModelError | None:
             f"provider {provider} is unreachable: {why_unreachable(error)}{where}",
             f"check providers.{provider}.base_url and the network",
         )
+    if "ContextOverflowError" in kinds:
+        return _overflow(provider, says)
     if "LengthFinishReasonError" in kinds:
         return ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
     if kinds & {"APIError", "OpenAIError"} or (kinds & _STUMBLED and _OVERFLOW.search(says)):
@@ -78,6 +97,9 @@ def _classified(error: Exception, provider: str) -> ModelError | None:
         return ModelUnavailable(
             f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
         )
+    if kinds & _STUMBLED and in_code:
+        cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
+        return ModelUnavailable(cause, "mend its class, or try again later")
     if kinds & _STUMBLED:  # the SDK stumbled over it
         report = says[:LONGEST_QUOTED] if _OVERLOAD.search(says) else "it is no chat completion"
         return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
@@ -135,7 +157,9 @@ def _status(error: Exception) -> int | None:
     for status in (getattr(error, "status_code", None), int(carried) if carried.isdecimal() else None):
         if isinstance(status, int) and 300 <= status < 600:
             return status
-    return None
+    return next(
+        (_STATUS_OF[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _STATUS_OF), None
+    )
 
 
 def _carried(error: Exception) -> Mapping[str, Any]:

@@ -43,8 +43,6 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             runner.record(result, invocation)
         tell_end(invocation, fields, result, checked.uid)
-        return {
-            "conversation": [await call_answer(call.call_id, result, runner, settings.tools.result_limit)]
-        }
+        return {"conversation": [await call_answer(call, result, runner, settings.tools.result_limit)]}
 
     return chain_call

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AnyMessage, ToolMessage
@@ -19,8 +19,9 @@ from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
 from planwright.execution.step_runner import StepRunner
-from planwright.nodes.loop.tool_execution import shown_output
-from planwright.prompts.fence import OURS
+from planwright.models.conversation.truncation import shorten
+from planwright.nodes.loop.tool_execution import LONGEST_ERROR, shown_output, tool_message
+from planwright.prompts.fence import fenced, neutral
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import (
@@ -43,7 +44,7 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
     async def doubt_gate(state: LoopState, config: RunnableConfig) -> LoopUpdate:
         invocation, waiting = invocation_of(config), calls_in_doubt(state)
         if invocation.cancelled_by:
-            return _left_by_cancelling(waiting.values(), invocation.cancelled_by)
+            return _left_by_cancelling(state, invocation.cancelled_by)
         doubts = [d for d in await stores.doubts.of_run(invocation.run_id) if d.uid in waiting]
         calls = {call.call_id: call for call in state["calls"]}
         open_calls = [calls[doubt.call_id] for doubt in waiting.values()]
@@ -56,18 +57,21 @@ def doubt_gate(stores: Stores, runner: StepRunner, settings: Settings) -> Node[L
         for uid, doubt in waiting.items():
             left = settled[uid].code == EffectInDoubt.code
             update[doubt.call_id] = doubt.model_copy(update={"status": "left" if left else "decided"})
-            if left or not is_chain(calls[doubt.call_id]):
-                answers.append(await _answer(doubt.call_id, settled[uid], gate, runner, settings))
+            call = calls[doubt.call_id]
+            if left or not is_chain(call):
+                answers.append(await _answer(call, settled[uid], gate, runner, settings))
         return {"doubts": update, "conversation": answers}
 
     return doubt_gate
 
 
-def _left_by_cancelling(doubts: Iterable[CallDoubt], by: str) -> LoopUpdate:
+def _left_by_cancelling(state: LoopState, by: str) -> LoopUpdate:
     """Ask nobody in a run that was cancelled; what is in doubt stays so."""
-    left = [doubt.model_copy(update={"status": "left"}) for doubt in doubts]
+    calls = {call.call_id: call for call in state["calls"]}
+    waiting = calls_in_doubt(state).values()
+    left = [doubt.model_copy(update={"status": "left"}) for doubt in waiting]
     why = f"nobody knows whether it happened (cancelled by {by})"
-    answers: list[AnyMessage] = [_message(doubt.call_id, why) for doubt in left]
+    answers: list[AnyMessage] = [_message(calls[doubt.call_id], why) for doubt in left]
     return {"doubts": {doubt.call_id: doubt for doubt in left}, "conversation": answers}
 
 
@@ -101,24 +105,29 @@ def doubt_card(goal: str, doubts: Sequence[Doubt], calls: Sequence[ToolCall]) ->
 
 
 async def _answer(
-    call_id: str, result: StepResult, gate: Gate, runner: StepRunner, settings: Settings
+    call: ToolCall, result: StepResult, gate: Gate, runner: StepRunner, settings: Settings
 ) -> ToolMessage:
-    """Answer a call with what a person said of it, or with the doubt that they left."""
-    by = gate.decided_by or "nobody"
+    """Answer a call with what a person said of it, or the doubt that they left, and why there was one."""
+    by, why = gate.decided_by or "nobody", _why(gate, result.uid)
     if result.status == "completed":
         brought = await shown_output(result, runner, settings.tools.result_limit)
         text = f"it happened (confirmed by {by}): {brought}"
-        return ToolMessage(text, tool_call_id=call_id, id=f"{call_id}_result")
+        return tool_message(call, f"{text}\nit was asked about, as {why}" if why else text)
     if result.code == EffectInDoubt.code:
         closed = f"{gate.status} by {by}" if gate.decided_by else gate.status
-        return _message(call_id, f"nobody knows whether it happened ({closed}); the same call is refused")
-    return _message(call_id, f"it did not happen (says {by}); you may call it again")
+        text = f"nobody knows whether it happened ({closed}); the same call is refused"
+    else:
+        text = f"it did not happen (says {by}); you may call it again"
+    return _message(call, f"{text}\n{fenced(neutral(why))}" if why else text)
 
 
-def _message(call_id: str, text: str) -> ToolMessage:
-    return ToolMessage(
-        text, tool_call_id=call_id, id=f"{call_id}_result", additional_kwargs=OURS, status="error"
-    )
+def _why(gate: Gate, uid: str) -> str:
+    """Read off the card why nobody knew of an effect: the error of its call, shortened."""
+    return next((shorten(doubt.why, LONGEST_ERROR) for doubt in gate.doubts if doubt.uid == uid), "")
+
+
+def _message(call: ToolCall, text: str) -> ToolMessage:
+    return tool_message(call, text, ours=True, ok=False)
 
 
 def is_chain(call: ToolCall) -> bool:

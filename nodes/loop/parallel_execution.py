@@ -16,7 +16,7 @@ from planwright.domain.errors import CapabilityChanged
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
 from planwright.execution.tool_calls import CallReader, record_calls
-from planwright.prompts.fence import OURS
+from planwright.nodes.loop.tool_execution import tool_message
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall
 from planwright.state.node import Node
@@ -105,13 +105,7 @@ def why_not_called(gate: Gate) -> str:
 
 def answer_message(call: ToolCall) -> ToolMessage:
     """Answer a call that is not made: with the reason, or with what a person said."""
-    return ToolMessage(
-        call.error or call.answer,
-        tool_call_id=call.call_id,
-        id=f"{call.call_id}_result",
-        additional_kwargs=OURS,
-        status="error" if call.error else "success",
-    )
+    return tool_message(call, call.error or call.answer, ours=True, ok=not call.error)
 
 
 def runnable(state: LoopState) -> list[Send]:

@@ -51,7 +51,7 @@ def sub_agent(
             result = result.model_copy(update={"seconds": seconds})
             runner.record(result, invocation)
         tell_end(invocation, fields, result, checked.uid)
-        message = await call_answer(call.call_id, result, runner, settings.tools.result_limit)
+        message = await call_answer(call, result, runner, settings.tools.result_limit)
         left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
         doubts = {call.call_id: left} if result.code == UNDECIDED else {}
         return {"conversation": [message], "doubts": doubts}

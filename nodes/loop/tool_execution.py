@@ -14,11 +14,13 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
-from planwright.nodes.loop.parallel_execution import answer_message
 from planwright.prompts.fence import OURS
 from planwright.state.invocation import invocation_of
-from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate
+from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate, ToolCall
 from planwright.state.node import Node
+
+LONGEST_ERROR = 1_000
+"""Letters of an error that a model is told; all that is kept of it stands on record."""
 
 
 def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]:
@@ -35,11 +37,8 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
         if result is None and invocation.cancelled_by:
             result = await runner.cancelled(checked, invocation)
             if result.code == CANCELLED:
-                return {
-                    "conversation": [
-                        answer_message(call.model_copy(update={"error": f"not made: {result.error}"}))
-                    ]
-                }
+                not_made = tool_message(call, f"not made: {result.error}", ours=True, ok=False)
+                return {"conversation": [not_made]}
             runner.record(result, invocation)
         fields = call_fields(checked, state["loop"].lane, call.call_id)
 
@@ -55,8 +54,8 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
         tell_end(invocation, fields, result, uid)
         if result.code == EffectInDoubt.code:
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
-        answer = await call_answer(call.call_id, result, runner, limit)
-        return {"conversation": [_unfenced(answer) if _is_own(result, checked, runner) else answer]}
+        own = _is_own(result, checked, runner)
+        return {"conversation": [await call_answer(call, result, runner, limit, ours=own)]}
 
     return tool_execution
 
@@ -68,16 +67,24 @@ def _is_own(result: StepResult, checked: VerifiedStep, runner: StepRunner) -> bo
     return trusted and result.status == "completed" and not checked.tainted
 
 
-def _unfenced(answer: ToolMessage) -> ToolMessage:
-    return answer.model_copy(update={"additional_kwargs": {**answer.additional_kwargs, **OURS}})
-
-
-async def call_answer(call_id: str, result: StepResult, runner: StepRunner, limit: int) -> ToolMessage:
+async def call_answer(
+    call: ToolCall, result: StepResult, runner: StepRunner, limit: int, *, ours: bool = False
+) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
-    ok = result.status == "completed"
-    text = await shown_output(result, runner, limit) if ok else f"{result.code}: {result.error}"
+    if result.status == "completed":
+        return tool_message(call, await shown_output(result, runner, limit), ours=ours)
+    return tool_message(call, f"{result.code}: {shorten(result.error, LONGEST_ERROR)}", ours=ours, ok=False)
+
+
+def tool_message(call: ToolCall, text: str, *, ours: bool = False, ok: bool = True) -> ToolMessage:
+    """Answer a call of a model's; what is not `ours` is fenced before a model reads it."""
     return ToolMessage(
-        text, tool_call_id=call_id, id=f"{call_id}_result", status="success" if ok else "error"
+        text,
+        tool_call_id=call.call_id,
+        name=call.name,
+        id=f"{call.call_id}_result",
+        additional_kwargs=OURS if ours else {},
+        status="success" if ok else "error",
     )
 
 

@@ -2,6 +2,30 @@
 
 from __future__ import annotations
 
+PASSING = frozenset(
+    ("ConnectionError", "TimeoutError", "gaierror")  # Python's own
+    + ("TransportError", "Timeout", "URLError", "ClientConnectionError")  # httpx, requests, urllib, aiohttp
+    + ("APIConnectionError", "ModelConnectionError", "ModelTimeoutError")  # SDKs of models, LangChain
+)
+"""Names of the classes whose errors may be gone the next time, also of those that inherit from one."""
+LASTING = frozenset(("UnsupportedProtocol", "LocalProtocolError"))
+"""Names of classes below one of those whose errors stay."""
+PASSING_STATUS = frozenset((408, 425, 429, 502, 503, 504))
+"""Statuses of an HTTP answer that may be another one the next time."""
+
+
+def may_pass(error: BaseException) -> bool:
+    """Say whether the same call may work later: the receiver was not reached, was too slow, or says so."""
+    try:
+        numbers = [getattr(error, name, None) for name in ("status_code", "status", "code")]
+        numbers.insert(0, getattr(getattr(error, "response", None), "status_code", None))
+    except Exception:  # noqa: BLE001 - the class of an error may be a user's own
+        numbers = []
+    if (status := next((number for number in numbers if isinstance(number, int)), None)) is not None:
+        return isinstance(error, Exception) and status in PASSING_STATUS
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return bool(kinds & PASSING) and not kinds & LASTING
+
 
 def why_unreachable(error: BaseException) -> str:
     """Say what a failed connection met at last, or that it was refused."""

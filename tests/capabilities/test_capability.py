@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import uuid
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from planwright.capabilities.arguments import as_called, misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, Guide, check_arguments
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.langchain_tool import from_tool
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -167,11 +169,6 @@ def with_a_lock(a: threading.Lock) -> str:
     return str(a)
 
 
-def returning_a_lock() -> threading.Lock:
-    """Return a lock."""
-    return threading.Lock()
-
-
 def with_a_function(a: Callable[[], int]) -> str:
     """Take a function."""
     return str(a)
@@ -197,7 +194,6 @@ def underscored(_a: int) -> str:
         (with_kwargs, "`a` has no type hint"),
         (with_unknown_type, "Nowhere"),
         (with_a_lock, "Lock|lock"),
-        (returning_a_lock, "Lock|lock"),
         (with_a_function, "Callable|callable"),
         (positional, "`a`"),
         (underscored, "`?_a`?"),
@@ -445,3 +441,31 @@ def test_a_nested_field_that_would_be_left_out_is_refused(changed: dict[str, Any
     cause = f"items.place was given bad arguments: {left_out}: extra inputs are not permitted"
     assert refused.value.cause == cause
     assert list(misfits(place_items, {**fitting, **changed})) == [cause]
+
+
+def test_a_capability_is_called_and_looked_at_like_its_function() -> None:
+    assert send(Address(city="Delft"), 2.5, Any) == {"Delft": 2}
+    assert (vars(send)["__name__"], send.__module__) == ("send", __name__)
+    assert str(send.__doc__).startswith("Send a parcel\n    to somebody.")
+    assert [*inspect.signature(send).parameters] == ["address", "weight", "call", "note"]
+
+
+async def test_an_async_capability_is_awaited_like_its_function() -> None:
+    @capability("parcel.find", mode="read_only")
+    async def find(name: str) -> str:
+        """Find a parcel."""
+        return f"found {name}"
+
+    assert await find("red one") == "found red one"
+
+
+def test_a_function_without_a_module_is_a_capability_and_a_tool() -> None:
+    def find(name: str) -> str:
+        """Find a parcel."""
+        return name
+
+    find.__module__ = None  # type: ignore[assignment]
+    declared, tool = capability("parcel.find", mode="read_only")(find), from_tool(find)
+    assert not declared.built_in
+    assert not tool.built_in
+    assert declared.digest != tool.digest

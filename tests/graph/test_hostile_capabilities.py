@@ -61,11 +61,13 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "exits": leave,
     "cancels": cancel,
     "interrupts": lambda: interrupt("a question of its own"),
-    "returns bytes": lambda: b"\xff",
-    "returns an object": object,
-    "returns half a surrogate pair": lambda: HALF_A_PAIR,
-    "returns a huge number": lambda: 2**200,
-    "returns deeply nested lists": lambda: nested(5000),
+}
+RETURNED: dict[str, Callable[[], Any]] = {
+    "bytes": lambda: b"\xff",
+    "an object": object,
+    "half a surrogate pair": lambda: HALF_A_PAIR,
+    "a huge number": lambda: 2**200,
+    "deeply nested lists": lambda: nested(5000),
 }
 
 
@@ -236,3 +238,17 @@ def test_a_listing_of_the_workspace_leaves_the_programs_own_store_out(
     (agent.stores.database.path.parent.parent / "note.txt").write_text("mine")
     agent.invoke(REQUEST, config)
     assert results_of(agent, config)["s1"].output == {"files": ["deep/note.txt"], "count": 1}
+
+
+@pytest.mark.parametrize("returned", RETURNED)
+def test_a_call_that_returned_is_done_whatever_it_returned(
+    make_agent: MakeAgent, new_thread: MakeConfig, returned: str
+) -> None:
+    @capability("odd.deed", mode="local_write")
+    def odd() -> Any:
+        """Write something, and return what JSON does not have."""
+        return RETURNED[returned]()
+
+    agent, config = make_agent([{"id": "s1", "capability": "odd.deed"}], [odd]), new_thread()
+    out = within(PATIENCE_S, lambda: agent.invoke(REQUEST, config))
+    assert (out["status"], results_of(agent, config)["s1"].status) == ("completed", "completed")

@@ -9,6 +9,7 @@ import pytest
 from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 
+from planwright.capabilities.declaration import capability
 from planwright.domain.errors import SetupError
 from planwright.graph import open_agent
 
@@ -65,6 +66,16 @@ def test_a_plain_function_is_a_tool_that_needs_a_person(scene: Scene) -> None:
     approve = {"decisions": [{"type": "approve"}]}
     agent.invoke(Command(resume={gate.id: approve for gate in waiting}), scene.config)
     assert paid == ["ada 5"]
+
+
+def test_a_capability_among_the_tools_is_one(scene: Scene) -> None:
+    @capability("office.look", mode="read_only", tags=("look",))
+    def look(name: str) -> str:
+        """Look something up."""
+        return f"{name} is there"
+
+    agent = scene.agent("never asked", tools=[look])
+    assert agent.invoke(None, agent.call("office.look", {"name": "Ada"}))["status"] == "completed"
 
 
 def undescribed(to: str) -> str:

@@ -145,16 +145,32 @@ async def test_a_result_that_is_not_what_was_declared_is_refused(make_bench: Mak
         await bench.call("a.do")
 
 
-async def test_a_blind_call_with_an_undeclared_result_is_in_doubt(make_bench: MakeBench) -> None:
+async def test_a_blind_call_with_an_undeclared_result_is_done(make_bench: MakeBench) -> None:
     @capability("a.do", mode="local_write")
     def do() -> int:
         """Return a number, or so it says."""
         return "many"  # type: ignore[return-value]
 
     bench = await make_bench(do)
-    with pytest.raises(EffectInDoubt):
-        await bench.call("a.do")
-    assert bench.effects() == [("a.do", "in_doubt")]
+    assert await bench.call("a.do") == "many"
+    assert bench.effects() == [("a.do", "done")]
+
+
+@pytest.mark.parametrize("effect", ["idempotent", "blind"])
+async def test_an_effect_whose_result_no_record_could_hold_is_not_made_again(
+    make_bench: MakeBench, effect: Any
+) -> None:
+    made: list[str] = []
+
+    @capability("a.do", mode="local_write", effect=effect)
+    def do() -> dict[str, float]:
+        """Do it, and return a mean of nothing."""
+        made.append("done")
+        return {"mean": float("nan")}
+
+    bench = await make_bench(do)
+    assert [await bench.call("a.do") for _ in range(2)] == [{"mean": None}] * 2
+    assert (made, bench.effects()) == (["done"], [("a.do", "done")])
 
 
 async def test_a_call_over_the_budget_is_not_made(make_bench: MakeBench, deeds: Any) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from pydantic import JsonValue
 
@@ -13,7 +15,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.checkpoints.records import open_records
-from planwright.domain.errors import CapabilityError, CapabilityUnavailable
+from planwright.domain.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
@@ -104,3 +106,26 @@ async def test_a_function_that_would_end_the_program_has_failed(
     context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
     with pytest.raises(CapabilityError, match=error.__name__):
         await invoke(ends, {"name": "a"}, context, PATIENCE_S)
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), httpx.ConnectError("refused")], ids=repr)
+@pytest.mark.parametrize(
+    ("mode", "effect", "raised"),
+    [
+        ("read_only", "pure", CapabilityUnavailable),
+        ("network", "idempotent", CapabilityUnavailable),
+        ("network", "blind", EffectInDoubt),
+    ],
+)
+async def test_a_connection_that_fails_is_an_error_that_passes_except_for_a_blind_effect(
+    tmp_path: Path, mode: Any, effect: Any, raised: type[CapabilityError], error: Exception
+) -> None:
+    @capability("far.do", mode=mode, effect=effect)
+    def do() -> str:
+        """Do it far away."""
+        raise error
+
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    with pytest.raises(raised, match=type(error).__name__) as failed:
+        await invoke(do, {}, context, PATIENCE_S)
+    assert type(failed.value) is raised

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.gateway.invoke import MOST_RESULT
+from planwright.capabilities.encoding import MOST_RESULT
 from planwright.domain.errors import OverLimit
 
 MakeBench = Callable[..., Awaitable[Any]]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.mcp.tools import LONGEST, Tool, capability_of, lacking, read_tool, wanted
+from planwright.checkpoints.records import open_records
 from planwright.domain.errors import SetupError
+from planwright.security.jail import Jail
 from planwright.settings.mcp import McpServerSettings
+from planwright.settings.settings import load
+from tests.patience import PATIENCE_S
 
 HARMLESS = {"readOnlyHint": True, "openWorldHint": False}
 LOOKS = {"readOnlyHint": True}
@@ -94,3 +101,13 @@ def test_a_slip_in_the_name_of_a_tool_is_refused(settings: dict[str, Any]) -> No
     with pytest.raises(SetupError, match=r"here\.\w+: the MCP server has no tool 'lok'") as refused:
         wanted([tool("look")], McpServerSettings.model_validate(settings), "here")
     assert refused.value.next_step == "nearest: look"
+
+
+async def test_what_a_server_answers_is_spelled_like_any_other_result(tmp_path: Path) -> None:
+    async def answer(_: object, __: object, ___: dict[str, JsonValue]) -> JsonValue:
+        return {"text": "half\ud83e", "structured": {"mean": float("nan"), "count": 10**30}}
+
+    made = capability_of(tool(), "one.look", (), McpServerSettings(), answer)
+    context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
+    expected = {"text": "half?", "structured": {"mean": None, "count": "1" + "0" * 30}}
+    assert await invoke(made, {}, context, PATIENCE_S) == expected

@@ -50,3 +50,11 @@ def test_a_list_keeps_the_largest_prefix_that_fits() -> None:
 
 def test_a_text_is_cut_between_words() -> None:
     assert shorten("one two three four five six", 12).startswith("one two [...truncated")
+
+
+def test_no_part_of_an_image_is_shown() -> None:
+    value: JsonValue = {"type": "image", "mime_type": "image/png", "base64": "iVBOR" * 1000}
+    text = shorten(value, 600, "123456789012")
+    assert "iVBOR" not in text
+    assert '"mime_type":"image/png"' in text
+    assert "results__read ref=123456789012" in text

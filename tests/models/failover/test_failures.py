@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from langchain_core import exceptions
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
@@ -177,3 +178,31 @@ async def test_a_closed_port_is_named_with_its_host() -> None:
     assert isinstance(failure, ModelUnavailable)
     wanted = f"provider local is unreachable: the connection was refused (127.0.0.1:{port})"
     assert failure.cause == wanted
+
+
+class RateLimitError(Exception):
+    """An error of an SDK that carries no status."""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (exceptions.ModelRateLimitError("slow down"), ModelUnavailable),
+        (exceptions.ModelAPIError("broken"), ModelUnavailable),
+        (exceptions.ModelConnectionError("no line"), ModelUnavailable),
+        (exceptions.ModelTimeoutError("late"), ModelUnavailable),
+        (exceptions.ModelAuthenticationError("no key"), KeyRefused),
+        (exceptions.ModelInvalidRequestError("no"), ModelRejected),
+        (exceptions.ContextOverflowError("long"), ContextOverflow),
+        (RateLimitError("slow down"), ModelUnavailable),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors_of_langchain_count_by_their_class(error: Exception, kind: type[ModelError]) -> None:
+    assert type(classify(error, "mine")) is kind
+
+
+def test_an_error_of_a_model_given_in_code_is_told_as_it_is() -> None:
+    failure = classify(KeyError("choices"), "mine", in_code=True)
+    assert isinstance(failure, ModelUnavailable)
+    assert failure.cause == "the model that was given in code raised KeyError: 'choices'"

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 import socket
+import urllib.error
 from contextlib import closing
+from email.message import Message
 
 import httpx
 import pytest
 
-from planwright.security.egress.unreachable import address_of, why_unreachable
+from planwright.security.egress.unreachable import address_of, may_pass, why_unreachable
+
+
+class Mute(Exception):
+    """An error that does not say what it answers."""
+
+    @property
+    def response(self) -> object:
+        """Fail to tell."""
+        raise RuntimeError("no response was set")
+
+
+def answered(status: int) -> httpx.HTTPStatusError:
+    """Make the error of an answer with a status."""
+    request = httpx.Request("GET", "http://a.example")
+    return httpx.HTTPStatusError("no", request=request, response=httpx.Response(status, request=request))
 
 
 @pytest.mark.enable_socket
@@ -36,3 +53,27 @@ def test_else_the_deepest_words_are_said_and_without_words_the_kind_of_error() -
     below.__context__ = OSError("no route to host")
     assert why_unreachable(timeout) == "no route to host"
     assert address_of(timeout) == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (ConnectionResetError("reset"), True),
+        (socket.gaierror("no such host"), True),
+        (urllib.error.URLError("unreachable"), True),
+        (httpx.ConnectError("refused"), True),
+        (httpx.ReadTimeout("late"), True),
+        (httpx.UnsupportedProtocol("ftp"), False),
+        (answered(503), True),
+        (answered(429), True),
+        (answered(404), False),
+        (urllib.error.HTTPError("http://a.example", 404, "none", Message(), None), False),
+        (PermissionError("no"), False),
+        (ValueError("no"), False),
+        (SystemExit(429), False),
+        (Mute(), False),
+    ],
+    ids=repr,
+)
+def test_an_error_passes_by_its_class_or_its_status(error: BaseException, passes: bool) -> None:
+    assert may_pass(error) is passes

@@ -1,0 +1,134 @@
+"""Whatever a tool returns: its effect is made and recorded once, and its run completes, however called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import StructuredTool
+
+from planwright.capabilities.declaration import capability
+from planwright.models.scripted import ScriptedModel
+from tests.scenarios.returned_values import VALUES
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+ASK = "Do odd.deed, and make a chain of tools: odd, deed; delegate to agents"
+DELEGATE = ("agent__delegate", {"task": "Do it", "tools": ["odd.deed"]})
+CHAIN = {
+    "name": "row",
+    "description": "Do it in a row",
+    "steps": [{"toolName": "odd.deed", "arguments": {}}, {"toolName": "datetime.now", "arguments": {}}],
+}
+ASKS_NOBODY = {"approval": {"tool_risk": "Critical", "plan_risk": "Critical"}}
+AUTO = {"planning": {"mode": "auto"}, **ASKS_NOBODY}
+
+
+@pytest.fixture(autouse=True)
+def every_tool(scene: Scene) -> None:
+    """Offer a model all tools there are, and not the ten best."""
+    with (scene.workspace / "planwright.toml").open("a") as file:
+        file.write("[tools]\ntop_k = 40\n")
+
+
+class Deed:
+    """A deed that returns something, and counts how often it was done."""
+
+    def __init__(self, name: str) -> None:
+        self._made, self.recorded = VALUES[name]
+        self.times = 0
+
+    def declared(self) -> Any:
+        """Make a capability of it that changes something."""
+
+        @capability("odd.deed", mode="local_write", tags=("odd", "deed"), trusted_result=True)
+        def deed() -> Any:
+            """Do the odd deed."""
+            return self._done()
+
+        return deed
+
+    def tool(self) -> StructuredTool:
+        """Make a LangChain tool of it that changes something."""
+
+        def odd_deed() -> Any:
+            """Do the odd deed."""
+            return self._done()
+
+        return StructuredTool.from_function(odd_deed, metadata={"mode": "local_write"})
+
+    def _done(self) -> Any:
+        self.times += 1
+        return self._made()
+
+
+def by_plan(scene: Scene, deed: Deed) -> str:
+    agent = scene.agent(
+        scene.plan({"id": "s1", "capability": "odd.deed"}),
+        "done",
+        capabilities=[deed.declared()],
+        **ASKS_NOBODY,
+    )
+    return str(scene.ask(agent)["status"])
+
+
+def by_loop(scene: Scene, deed: Deed) -> str:
+    model = ScriptedModel(replies=[scene.calls(("odd__deed", {})), "done"])
+    return str(scene.ask(scene.agent(model=model, capabilities=[deed.declared()], **AUTO), ASK)["status"])
+
+
+def by_chain(scene: Scene, deed: Deed) -> str:
+    made = scene.calls(("tool__create_chain", CHAIN))
+    model = ScriptedModel(replies=[made, scene.calls(("row", {})), "done"])
+    return str(scene.ask(scene.agent(model=model, capabilities=[deed.declared()], **AUTO), ASK)["status"])
+
+
+def by_agent(scene: Scene, deed: Deed) -> str:
+    replies = [scene.calls(DELEGATE), scene.calls(("odd__deed", {})), "it is done", "done"]
+    model = ScriptedModel(replies=replies)
+    return str(scene.ask(scene.agent(model=model, capabilities=[deed.declared()], **AUTO), ASK)["status"])
+
+
+def by_langchain_tool(scene: Scene, deed: Deed) -> str:
+    model = ScriptedModel(replies=[scene.calls(("odd_deed", {})), "done"])
+    return str(
+        scene.ask(scene.agent(model=model, tools=[deed.tool()], **AUTO), "Write it: do the odd deed")[
+            "status"
+        ]
+    )
+
+
+WAYS = {way.__name__: way for way in (by_plan, by_loop, by_chain, by_agent, by_langchain_tool)}
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", VALUES)
+def test_an_effect_is_done_and_recorded_once_whatever_it_returned(scene: Scene, name: str, way: str) -> None:
+    deed = Deed(name)
+    play: Callable[[Scene, Deed], str] = WAYS[way]
+    assert play(scene, deed) == "completed"
+    assert deed.times == 1
+    effects = scene.rows("SELECT status, result FROM effects WHERE capability LIKE 'odd_deed'")
+    assert [(row["status"], json.loads(row["result"])) for row in effects] == [("done", deed.recorded)]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_read_brings_a_model_what_it_returned(scene: Scene, name: str) -> None:
+    made, recorded = VALUES[name]
+
+    def look_up() -> Any:
+        """Look something up."""
+        return made()
+
+    tool = StructuredTool.from_function(look_up, metadata={"mode": "read_only"})
+    model = ScriptedModel(replies=[scene.calls(("look_up", {})), "done"])
+    agent = scene.agent(model=model, tools=[tool], **AUTO)
+    assert scene.ask(agent, "look it up")["status"] == "completed"
+    result = next(message for message in model.prompts[-1] if isinstance(message, ToolMessage))
+    shown = recorded if isinstance(recorded, str) else json.dumps(recorded, separators=(",", ":"))
+    assert shown in result.text
