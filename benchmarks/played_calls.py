@@ -23,6 +23,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import AllowListedSerializer
+from planwright.execution.reply_order import held_back, in_stages
 from planwright.execution.tool_calls import CallReader, batch_of, tools_of
 from planwright.graph.agentic_loop import after_guard
 from planwright.graph.building import build_graph
@@ -145,10 +146,9 @@ class Player:
         calls = await self._reader.read(clean, wrong, self._tools, key, self._context)
         batch = batch_of(calls, "Go", key)
         batch.model_dump_json()
-        state = LoopState(loop=_LOOP, calls=calls, batch=batch.plan_hash)
+        state = LoopState(loop=_LOOP, conversation=[], calls=in_stages(calls), batch=batch.plan_hash)
         state["made"] = [call.signature for call in calls]
-        running = _sent(state, "tool_execution")
-        ran = [call for call in running if call.checked is not None]
+        ran = _sent(state, "tool_execution")
         names = {tool.name: wire for wire, tool in self._tools.items()}
         results = [answer_message(call if call.error else _answered(call)) for call in calls]
         gone = set(lost)
@@ -191,8 +191,18 @@ def _sent(state: LoopState, node: str) -> list[ToolCall]:
             call.model_copy(update={"error": "not made: rejected"}) if call.call_id in asked else call
             for call in state["calls"]
         ]
-    sends: list[Send] = runnable(state)
-    return [send.arg["call"] for send in sends if send.node == node]
+    sent = list[ToolCall]()
+    for stage in range(len(state["calls"])):
+        state["calls"] = [_at_its_turn(call, state["calls"]) for call in state["calls"]]
+        sends: list[Send] = runnable({**state, "stage": stage})
+        sent += [send.arg["call"] for send in sends if send.node == node]
+    return sent
+
+
+def _at_its_turn(call: ToolCall, calls: list[ToolCall]) -> ToolCall:
+    """Give a call the reason why it is not made: it is as wrong as before, or an effect before it is."""
+    error = call.unverified or (held_back(call, calls, ()) if call.to_make else "")
+    return call.model_copy(update={"error": error}) if error else call
 
 
 def _answered(call: ToolCall) -> ToolCall:

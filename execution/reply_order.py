@@ -12,9 +12,7 @@ from langchain_core.messages import ToolMessage
 
 from planwright.state.loop_state import LoopState, ToolCall
 
-NOT_MADE = (
-    "not made: {name}, which stands before it in the same reply, {how}; call it again if it is still right"
-)
+NOT_MADE = "not made: {name} stands before it and did not succeed; call it again if it is still right"
 
 
 def in_stages(calls: Sequence[ToolCall]) -> list[ToolCall]:
@@ -48,10 +46,9 @@ def due(state: LoopState) -> list[ToolCall]:
     return [call for call in open_calls(state) if call.to_make and call.stage == stage]
 
 
-def goes_on(state: LoopState) -> bool:
-    """Say whether calls of the reply wait for those that are being made."""
-    stage = state.get("stage", 0)
-    return any(call.to_make and call.stage > stage for call in open_calls(state))
+def goes_on(calls: Sequence[ToolCall], stage: int) -> bool:
+    """Say whether calls of a reply wait for those of a stage."""
+    return any(call.to_make and call.stage > stage for call in calls)
 
 
 def failed_calls(state: LoopState) -> frozenset[str]:

@@ -118,7 +118,7 @@ class CallReader:
         """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
         calls = []
         for index, call in enumerate(reply.tool_calls):
-            tool = tools.get(call["name"])
+            tool = tools.get(call["name"]) or self.registry.get(call["name"].replace("__", "."))
             reads = tool is not None and tool.effect == "pure"
             read = ToolCall(call_id=str(call["id"]), index=index, name=call["name"], reads=reads)
             if flaw := wrong.get(index):

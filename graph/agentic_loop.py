@@ -110,7 +110,7 @@ def _connect(graph: Graph, settings: Settings) -> None:
             return [Send("tool_approval", task) for task in approval_tasks(state, anew)]
         return runnable(state) or "llm_invoker"
 
-    async def after_call(state: LoopState) -> str:
+    async def after_call(state: CallTask) -> str:
         return after_calls(state)
 
     async def after_decisions(state: LoopState) -> list[Send] | str:

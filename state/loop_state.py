@@ -240,6 +240,10 @@ class CallTask(TypedDict):
     """Hash under which the calls of the reply are on record."""
     call: ToolCall
     """The call that the node makes."""
+    calls: NotRequired[list[ToolCall]]
+    """All calls of the reply: not sent, but read from the state by the edge behind the node."""
+    stage: NotRequired[int]
+    """Stage of the calls that are being made; for that edge as well."""
 
 
 class ApprovalTask(TypedDict):

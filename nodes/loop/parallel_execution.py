@@ -155,9 +155,10 @@ def runnable(state: LoopState) -> list[Send]:
     return [Send(maker_of(call), CallTask(loop=loop, batch=batch, call=call)) for call in due(state)]
 
 
-def after_calls(state: LoopState) -> str:
+def after_calls(state: CallTask | LoopState) -> str:
     """Go on with the calls of the reply that waited for those just made, else with the model."""
-    return "parallel_execution" if goes_on(state) else "llm_invoker"
+    waiting = goes_on(state.get("calls", ()), state.get("stage", 0))
+    return "parallel_execution" if waiting else "llm_invoker"
 
 
 def maker_of(call: ToolCall) -> str:
