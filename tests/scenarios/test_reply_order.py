@@ -119,7 +119,8 @@ def test_undeclared_functions_keep_their_order_and_ask_at_one_time(scene: Scene)
 
 def test_a_read_sees_what_stands_before_it_and_not_what_stands_behind(scene: Scene) -> None:
     shelf = Shelf()
-    enter, look = ("shelf__cd", {"folder": "projects"}), ("shelf__where", {})
+    enter: Any = ("shelf__cd", {"folder": "projects"})
+    look: Any = ("shelf__where", {})
     model = scripted(scene.calls(look, enter, look), "done")
     play(scene, model, capabilities=shelf.declared())
     assert results(model) == ["at /", "projects", "at /projects"]
