@@ -23,7 +23,6 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import AllowListedSerializer
-from planwright.execution.reply_order import held_back, in_stages
 from planwright.execution.tool_calls import CallReader, batch_of, tools_of
 from planwright.graph.agentic_loop import after_guard
 from planwright.graph.building import build_graph
@@ -31,6 +30,7 @@ from planwright.models.conversation.history import normalise, repair
 from planwright.models.scripted import ScriptedModel
 from planwright.nodes.loop.llm_invoker import call_ids
 from planwright.nodes.loop.parallel_execution import answer_message, runnable
+from planwright.planning.reply_order import held_back, in_stages
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
 from planwright.state.loop_state import LoopState, LoopTask, ToolCall

@@ -248,5 +248,5 @@ def _reading(function: Callable[..., Any]) -> Capability:
 
 
 def _changing(function: Callable[..., Any]) -> Capability:
-    declared = {"trusted_result": True, "mode": "local_write", "effect": "idempotent"}
-    return capability(f"world.{function.__name__}", **declared)(function)
+    name = f"world.{function.__name__}"
+    return capability(name, trusted_result=True, mode="local_write", effect="idempotent")(function)

@@ -11,10 +11,9 @@ from langgraph.types import Send
 from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.stores import Stores
 from planwright.domain.envelope import LaneEnvelope
-from planwright.execution.grants import Grants
+from planwright.execution.grants import Grants, LoopTools
 from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
-from planwright.execution.loop_tools import LoopTools
 from planwright.execution.step_runner import StepRunner
 from planwright.execution.tool_calls import CallReader
 from planwright.graph.wiring import Graph, add_branch, add_node

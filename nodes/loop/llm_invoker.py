@@ -16,8 +16,7 @@ from planwright.domain.errors import (
     ModelInterrupted,
     SetupError,
 )
-from planwright.execution.loop_tools import LoopTools
-from planwright.execution.reply_order import in_stages
+from planwright.execution.grants import LoopTools
 from planwright.execution.tool_calls import record_calls, schemas, with_shared_gate
 from planwright.execution.tool_offer import answer_searches, search_schema
 from planwright.models.calling import Models
@@ -32,6 +31,7 @@ from planwright.models.conversation.final_text import (
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.model_calls import ChatPrompt
+from planwright.planning.reply_order import in_stages
 from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of

@@ -17,9 +17,9 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityChanged
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
-from planwright.execution.loop_tools import LoopTools
-from planwright.execution.reply_order import due, failed_calls, goes_on, held_back, open_calls
+from planwright.execution.grants import LoopTools
 from planwright.execution.tool_calls import record_calls
+from planwright.planning.reply_order import due, failed_calls, has_later, held_back, open_calls
 from planwright.nodes.loop.tool_execution import tool_message
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall, calls_in_doubt
@@ -55,8 +55,8 @@ def parallel_execution(gates: CallGates, gateway: Gateway, own: LoopTools) -> No
         if anew:
             loop, key = state["loop"], f"{state['loop'].lane}.{state['turn']}"
             update["batch"] = await record_calls(calls, loop.goal, key, stores.plans, invocation)
-        told = [call for call in calls if call.call_id in left and (call.error or call.answer)]
-        update["conversation"] = [answer_message(call) for call in told]
+        answered = [call for call in calls if call.call_id in left and (call.error or call.answer)]
+        update["conversation"] = [answer_message(call) for call in answered]
         return update
 
     return parallel_execution
@@ -157,7 +157,7 @@ def runnable(state: LoopState) -> list[Send]:
 
 def after_calls(state: CallTask | LoopState) -> str:
     """Go on with the calls of the reply that waited for those just made, else with the model."""
-    waiting = goes_on(state.get("calls", ()), state.get("stage", 0))
+    waiting = has_later(state.get("calls", ()), state.get("stage", 0))
     return "parallel_execution" if waiting else "llm_invoker"
 
 

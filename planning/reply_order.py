@@ -46,7 +46,7 @@ def due(state: LoopState) -> list[ToolCall]:
     return [call for call in open_calls(state) if call.to_make and call.stage == stage]
 
 
-def goes_on(calls: Sequence[ToolCall], stage: int) -> bool:
+def has_later(calls: Sequence[ToolCall], stage: int) -> bool:
     """Say whether calls of a reply wait for those of a stage."""
     return any(call.to_make and call.stage > stage for call in calls)
 

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 from planwright.domain.plan import PlanStep
 from planwright.domain.risk import Effect
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.reply_order import due, failed_calls, goes_on, held_back, in_stages, open_calls
+from planwright.planning.reply_order import due, failed_calls, has_later, held_back, in_stages, open_calls
 from planwright.state.loop_state import LoopState, ToolCall
 
 EFFECTS: dict[str, Effect] = {"r": "pure", "w": "idempotent", "b": "blind"}
@@ -71,7 +71,7 @@ def test_those_are_due_whose_stage_it_is_and_that_have_no_answer() -> None:
     assert [one.call_id for one in due(state)] == ["c1"]
     assert [one.call_id for one in due({**state, "stage": 2})] == ["c3"]
     assert [one.call_id for one in open_calls(state)] == ["c1", "c2", "c3"]
-    assert [goes_on(calls, stage) for stage in range(3)] == [True, True, False]
+    assert [has_later(calls, stage) for stage in range(3)] == [True, True, False]
 
 
 def test_no_effect_is_made_behind_one_that_failed_and_every_read_is() -> None:
