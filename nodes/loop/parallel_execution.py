@@ -19,8 +19,8 @@ from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
 from planwright.execution.grants import LoopTools
 from planwright.execution.tool_calls import record_calls
-from planwright.planning.reply_order import due, failed_calls, has_later, held_back, open_calls
 from planwright.nodes.loop.tool_execution import tool_message
+from planwright.planning.reply_order import due, failed_calls, has_later, held_back, open_calls
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node
