@@ -19,11 +19,12 @@ match.capability = "bench.pay"
 decide = "ask"
 quorum = 2
 """
+AGAIN = ("it did not happen", "call it again if it is still right")
 SAID = "I prefer metric units"
 
 
 class Persistent(Script):
-    """A model that makes a call again when it hears that it did not happen."""
+    """A model that makes a call again when it hears that it did not happen, and what stood behind it."""
 
     def reply(
         self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]
@@ -33,7 +34,7 @@ class Persistent(Script):
         own: list[Mapping[str, Any]] = []
         calls: list[Mapping[str, Any]] = []
         for message in messages:
-            if message["role"] == "tool" and "it did not happen" in str(message["content"]):
+            if message["role"] == "tool" and any(no in str(message["content"]) for no in AGAIN):
                 denied.add(message["tool_call_id"])
             elif message["role"] == "assistant":
                 own += [] if denied else [message]

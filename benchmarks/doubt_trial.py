@@ -37,10 +37,10 @@ Death = Literal["before", "after"]
 Person = Literal["truthful", "sure", "hasty"]
 SHAPES: tuple[Shape, ...] = ("plan", "planned chain", "chain", "loop", "step", "sub-agent")
 PEOPLE: tuple[Person, ...] = ("truthful", "sure", "hasty")
-IN_A_ROW: tuple[Shape, ...] = ("planned chain", "chain")
 PLANNED: tuple[Shape, ...] = ("plan", "planned chain", "step")
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444-666666666666"}}
 REQUEST = {"messages": [("user", "Stamp everything")]}
+NOT_THERE = ("did not happen", "not made")
 TASK, CHAIN = "Stamp each of them", "stamp_all"
 PROCESSES, ROUNDS = 12, 20
 
@@ -61,8 +61,8 @@ class Job:
 
     @property
     def together(self) -> int:
-        """How many calls are under way when the process dies."""
-        return 1 if self.shape in IN_A_ROW else sum(death is not None for death in self.deaths)
+        """How many calls are under way when the process dies: steps of a plan, else one after another."""
+        return sum(death is not None for death in self.deaths) if self.shape == "plan" else 1
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Stamper(ScriptedModel):
 
 
 def missing(job: Job, messages: list[BaseMessage]) -> list[str]:
-    """Name what was never called, or did not happen when it was called last."""
+    """Name what was never called, or was not made or did not happen when it was called last."""
     called: dict[str, str] = {}
     for message in messages:
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
@@ -114,7 +114,7 @@ def missing(job: Job, messages: list[BaseMessage]) -> list[str]:
     there: dict[str, bool] = {}
     for message in messages:
         if isinstance(message, ToolMessage) and message.tool_call_id in called:
-            there[called[message.tool_call_id]] = "did not happen" not in message.text
+            there[called[message.tool_call_id]] = not any(no in message.text for no in NOT_THERE)
     return [name for name in job.names if not there.get(name)]
 
 

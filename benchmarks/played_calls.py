@@ -30,6 +30,7 @@ from planwright.models.conversation.history import normalise, repair
 from planwright.models.scripted import ScriptedModel
 from planwright.nodes.loop.llm_invoker import call_ids
 from planwright.nodes.loop.parallel_execution import answer_message, runnable
+from planwright.planning.reply_order import held_back, in_stages
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
 from planwright.state.loop_state import LoopState, LoopTask, ToolCall
@@ -145,10 +146,9 @@ class Player:
         calls = await self._reader.read(clean, wrong, self._tools, key, self._context)
         batch = batch_of(calls, "Go", key)
         batch.model_dump_json()
-        state = LoopState(loop=_LOOP, calls=calls, batch=batch.plan_hash)
+        state = LoopState(loop=_LOOP, conversation=[], calls=in_stages(calls), batch=batch.plan_hash)
         state["made"] = [call.signature for call in calls]
-        running = _sent(state, "tool_execution")
-        ran = [call for call in running if call.checked is not None]
+        ran = _sent(state, "tool_execution")
         names = {tool.name: wire for wire, tool in self._tools.items()}
         results = [answer_message(call if call.error else _answered(call)) for call in calls]
         gone = set(lost)
@@ -191,8 +191,18 @@ def _sent(state: LoopState, node: str) -> list[ToolCall]:
             call.model_copy(update={"error": "not made: rejected"}) if call.call_id in asked else call
             for call in state["calls"]
         ]
-    sends: list[Send] = runnable(state)
-    return [send.arg["call"] for send in sends if send.node == node]
+    sent = list[ToolCall]()
+    for stage in range(len(state["calls"])):
+        state["calls"] = [_at_its_turn(call, state["calls"]) for call in state["calls"]]
+        sends: list[Send] = runnable({**state, "stage": stage})
+        sent += [send.arg["call"] for send in sends if send.node == node]
+    return sent
+
+
+def _at_its_turn(call: ToolCall, calls: list[ToolCall]) -> ToolCall:
+    """Give a call the reason why it is not made: it is as wrong as before, or an effect before it is."""
+    error = call.unverified or (held_back(call, calls, ()) if call.to_make else "")
+    return call.model_copy(update={"error": error}) if error else call
 
 
 def _answered(call: ToolCall) -> ToolCall:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage
 from benchmarks.played_calls import Ran
 
 NAMES = ("notes__add", "notes__read_all", "sums__total", "box__put", "shelf__open", "disk__wipe")
+READING = ("notes__read_all", "sums__total", "shelf__open")
 MARKS = tuple(" .:/\\\n\t\0\x1b\x7f\"'`{}<>|;$%é中😀") + (
     "\u200b",
     "\u202e",
@@ -70,8 +71,21 @@ def make_reply(rng: random.Random) -> Reply:
         "tool_calls": [made.call for made in read],
         "invalid_tool_calls": [made.call for made in calls if made.unread],
     }
-    runs = [made.runs for made in read if made.runs and made.runs[0] != "disk__wipe"]
-    return Reply(fields, runs)
+    return Reply(fields, _that_run(read))
+
+
+def _that_run(calls: Iterable[Spoiled]) -> Ran:
+    """List what runs of a reply: no effect behind a call that does not run and may be one."""
+    ran: Ran = []
+    kept_back = False
+    for made in calls:
+        name = made.call.get("name") if isinstance(made.call, dict) else None
+        reads = isinstance(name, str) and name in READING
+        if made.runs is None or made.runs[0] == "disk__wipe":
+            kept_back = kept_back or not reads
+        elif reads or not kept_back:
+            ran.append(made.runs)
+    return ran
 
 
 def good_call(rng: random.Random) -> Spoiled:

@@ -20,12 +20,13 @@ from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute, StepTask
 from planwright.state.loop_state import LoopInput, LoopOutcome, LoopTask
 
+STAGES = 1000  # of the calls of a reply, one after another
 Loop = CompiledStateGraph[Any, Any, Any, Any]
 
 
 def supersteps(settings: Settings) -> int:
-    """Count the supersteps a loop may take: at most six a turn."""
-    return 6 * settings.execution.max_tool_iterations_hard_limit + 10
+    """Count the supersteps a loop may take: at most six a turn, and six more for each stage of its calls."""
+    return 6 * STAGES * settings.execution.max_tool_iterations_hard_limit + 10
 
 
 def loop_outcome(final_state: Mapping[str, Any]) -> LoopOutcome:

@@ -118,17 +118,31 @@ class CallReader:
         """Verify every call of a reply; `turn` names the reply within its run, `wrong` what cannot be."""
         calls = []
         for index, call in enumerate(reply.tool_calls):
-            identity = {"call_id": str(call["id"]), "index": index, "name": call["name"]}
-            step, error, proposed = None, wrong.get(index, ""), ""
-            if not error:
-                try:
-                    step = await self._verify(call["name"], call["args"], tools, f"{turn}.{index}", context)
-                except CapabilityRejected as refused:
-                    error = str(refused)
-            if step is not None and (proposed := to_propose(step, context)):
-                step = None
-            calls.append(ToolCall(**identity, checked=step, error=error, proposed=proposed))
+            tool = tools.get(call["name"]) or self.registry.get(call["name"].replace("__", "."))
+            reads = tool is not None and tool.effect == "pure"
+            read = ToolCall(call_id=str(call["id"]), index=index, name=call["name"], reads=reads)
+            if flaw := wrong.get(index):
+                calls.append(read.model_copy(update={"error": flaw}))
+            else:
+                calls.append(await self.verified(read, call["args"], tools, turn, context))
         return calls
+
+    async def verified(
+        self,
+        call: ToolCall,
+        args: dict[str, JsonValue],
+        tools: Mapping[str, Capability],
+        turn: str,
+        context: CallContext,
+    ) -> ToolCall:
+        """Verify one call, or say why it is not made: behind effects of its reply it may be another time."""
+        try:
+            step = await self._verify(call.name, args, tools, f"{turn}.{call.index}", context)
+        except CapabilityRejected as refused:
+            return call.model_copy(update={"error": str(refused), "unverified": str(refused)})
+        if proposed := to_propose(step, context):
+            return call.model_copy(update={"proposed": proposed})
+        return call.model_copy(update={"checked": step})
 
     async def anew(self, call: ToolCall, invocation: Invocation) -> ToolCall:
         """Verify a call once more that has changed; one that was approved gets another gate, of its own."""

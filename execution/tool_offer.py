@@ -66,9 +66,15 @@ class ToolOffer:
     def _fitting(
         self, allowed: Registry, request: str, fits: Callable[[Capability], bool], budget: int
     ) -> list[str]:
-        """Take the best until the budget is used up; in the order of names, so that the same are the same."""
+        """Take the best until the budget is used up; in the order of names, so that the same are the same.
+
+        What somebody has added to a workspace comes before what is built in.
+        """
         chosen: dict[str, None] = {}
-        for name in chain(ALWAYS, allowed.matches(request), allowed.names):
+        best = [*allowed.matches(request), *allowed.names]
+        own = (name for name in best if not allowed[name].built_in)
+        ours = (name for name in best if allowed[name].built_in)
+        for name in chain(ALWAYS, own, ours):
             tool = allowed.get(name)
             if name in chosen or tool is None or not fits(tool):
                 continue

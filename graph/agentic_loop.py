@@ -11,7 +11,7 @@ from langgraph.types import Send
 from planwright.approvals.call_gate import CallGates
 from planwright.checkpoints.stores import Stores
 from planwright.domain.envelope import LaneEnvelope
-from planwright.execution.grants import Grants
+from planwright.execution.grants import Grants, LoopTools
 from planwright.execution.lane_envelope import Envelopes
 from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.execution.step_runner import StepRunner
@@ -24,7 +24,7 @@ from planwright.nodes.loop.compaction import compaction
 from planwright.nodes.loop.doubt_gate import after_doubts, doubt_gate
 from planwright.nodes.loop.llm_invoker import llm_invoker
 from planwright.nodes.loop.loop_guard import loop_guard, trips_now
-from planwright.nodes.loop.parallel_execution import parallel_execution, runnable
+from planwright.nodes.loop.parallel_execution import after_calls, parallel_execution, runnable
 from planwright.nodes.loop.sub_agent import sub_agent
 from planwright.nodes.loop.tool_approval import tool_approval
 from planwright.nodes.loop.tool_execution import tool_execution
@@ -51,19 +51,20 @@ def build_loop(
 ) -> Loop:
     """Wire llm_invoker → loop_guard → tool_approval → parallel_execution → tool_execution → back.
 
-    Nodes with nothing to do are skipped: a superstep costs a checkpoint. A sub_agent runs the same loop.
+    Between the stages of a reply comes parallel_execution. Nodes with nothing to do are skipped: a superstep
+    costs a checkpoint. A sub_agent runs the same loop.
     """
     gates = CallGates(stores.gates, stores.allow_rules, settings)
     reader = CallReader(runner.gateway.registry, runner.gateway.call_context, settings.approval.of_tool)
     grants = Grants(runner.gateway, stores.plans, stores.gates)
-    taint = Taint(runner.gateway, stores.ledger)
+    own = LoopTools(reader, grants, Taint(runner.gateway, stores.ledger), stores)
     graph = StateGraph(LoopState, input_schema=LoopInput, output_schema=LoopOutput)
     shortening = Shortening(models, settings.context)
-    add_node(graph, "llm_invoker", llm_invoker(models, reader, grants, taint, stores, shortening))
+    add_node(graph, "llm_invoker", llm_invoker(models, own, shortening))
     add_node(graph, "compaction", compaction(shortening))
     add_node(graph, "loop_guard", loop_guard(settings.loop_guard))
     add_node(graph, "tool_approval", tool_approval(gates, runner.gateway), input_schema=ApprovalTask)
-    add_node(graph, "parallel_execution", parallel_execution(gates, runner.gateway, reader, stores))
+    add_node(graph, "parallel_execution", parallel_execution(gates, runner.gateway, own))
     calling = tool_execution(runner, settings.tools.result_limit)
     add_node(graph, "tool_execution", calling, input_schema=CallTask)
     add_node(graph, "chain_call", chain_call(run_chain, runner, settings), input_schema=CallTask)
@@ -85,7 +86,7 @@ def build_loop(
 
 
 def _connect(graph: Graph, settings: Settings) -> None:
-    """Draw the edges: after a reply its calls, after the calls the next reply."""
+    """Draw the edges: after a reply its calls, stage by stage, after the calls the next reply."""
     makers = ["tool_execution", "chain_call", "sub_agent"]
     guarded = ["tool_approval", "parallel_execution", *makers, END]
 
@@ -102,9 +103,14 @@ def _connect(graph: Graph, settings: Settings) -> None:
         return END if state.get("outcome") else after_guard(state)
 
     async def after_sorting(state: LoopState) -> list[Send] | str:
+        if calls_in_doubt(state):
+            return "doubt_gate"
         if anew := [call for call in state["calls"] if call.call_id in state.get("asked_anew", ())]:
             return [Send("tool_approval", task) for task in approval_tasks(state, anew)]
         return runnable(state) or "llm_invoker"
+
+    async def after_call(state: CallTask) -> str:
+        return after_calls(state)
 
     async def after_decisions(state: LoopState) -> list[Send] | str:
         return after_doubts(state)
@@ -113,10 +119,13 @@ def _connect(graph: Graph, settings: Settings) -> None:
     add_branch(graph, "llm_invoker", after_reply, ["doubt_gate", "compaction", "loop_guard", *guarded])
     add_branch(graph, "loop_guard", after_guarded, guarded)
     graph.add_edge("tool_approval", "parallel_execution")
-    add_branch(graph, "parallel_execution", after_sorting, ["tool_approval", *makers, "llm_invoker"])
-    add_branch(graph, "doubt_gate", after_decisions, ["chain_call", "llm_invoker"])
-    for before in ("compaction", *makers):
-        graph.add_edge(before, "llm_invoker")
+    add_branch(
+        graph, "parallel_execution", after_sorting, ["doubt_gate", "tool_approval", *makers, "llm_invoker"]
+    )
+    add_branch(graph, "doubt_gate", after_decisions, ["chain_call", "parallel_execution", "llm_invoker"])
+    for maker in makers:
+        add_branch(graph, maker, after_call, ["parallel_execution", "llm_invoker"])
+    graph.add_edge("compaction", "llm_invoker")
 
 
 def after_guard(state: LoopState) -> list[Send] | str:

@@ -64,6 +64,27 @@ class ToolCall(BaseModel):
     """Reply to a call that is not made: a person's to `clarify`, what a search for tools brought; else ""."""
     proposed: str = ""
     """Text that is proposed as a memory instead of being remembered; else ""."""
+    unverified: str = ""
+    """Why it could not be verified before the effects in front of it are made: then it is tried again."""
+    reads: bool = False
+    """Whether its tool only reads, as it is declared; False for a tool that nobody knows."""
+    stage: int = 0
+    """When it is made: after the calls of its reply with a smaller number, beside those with the same."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether the call may change something; a call of an unknown tool may."""
+        return self.checked.effect != "pure" if self.checked else not self.reads
+
+    @property
+    def late(self) -> bool:
+        """Whether it is verified at its turn, when what stands before it in its reply has been made."""
+        return bool(self.unverified) and not self.error and not self.answer
+
+    @property
+    def to_make(self) -> bool:
+        """Whether it is to be made, as far as is known."""
+        return self.late or (bool(self.capability) and not self.asks)
 
     @property
     def step(self) -> VerifiedStep:
@@ -96,7 +117,7 @@ class ToolCall(BaseModel):
         content = (
             canonical_json(self.checked.step.params)
             if self.checked
-            else self.error or self.proposed or self.answer
+            else self.error or self.unverified or self.proposed or self.answer
         )
         short = content if len(content) <= 300 else f"{content[:200]}… {sha256(content)[:16]}"
         return f"{self.name}({short})"
@@ -180,6 +201,8 @@ class LoopState(TypedDict, total=False):
     """Number of the last reply, counted from 1."""
     calls: list[ToolCall]
     """Calls of the last reply, in its order."""
+    stage: int
+    """Stage of the calls of the last reply that are being made."""
     added: list[str]
     """Names of the tools that the model searched for and is offered beside its first ones."""
     batch: str
@@ -217,6 +240,10 @@ class CallTask(TypedDict):
     """Hash under which the calls of the reply are on record."""
     call: ToolCall
     """The call that the node makes."""
+    calls: NotRequired[list[ToolCall]]
+    """All calls of the reply: not sent, but read from the state by the edge behind the node."""
+    stage: NotRequired[int]
+    """Stage of the calls that are being made; for that edge as well."""
 
 
 class ApprovalTask(TypedDict):

@@ -20,6 +20,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
 from planwright.execution.step_runner import StepRunner
 from planwright.models.conversation.truncation import shorten
+from planwright.nodes.loop.parallel_execution import after_calls
 from planwright.nodes.loop.tool_execution import LONGEST_ERROR, shown_output, tool_message
 from planwright.prompts.fence import fenced, neutral
 from planwright.settings.settings import Settings
@@ -136,11 +137,11 @@ def is_chain(call: ToolCall) -> bool:
 
 
 def after_doubts(state: LoopState) -> list[Send] | str:
-    """Go on with the chains whose part is decided, else with the model."""
+    """Go on with the chains whose part is decided, then with the calls that wait, else with the model."""
     answered = {m.tool_call_id for m in state["conversation"] if isinstance(m, ToolMessage)}
     decided = {id_ for id_, doubt in state["doubts"].items() if doubt.status == "decided"}
     return [
         Send("chain_call", CallTask(loop=state["loop"], batch=state["batch"], call=call))
         for call in state["calls"]
         if call.call_id in decided - answered
-    ] or "llm_invoker"
+    ] or after_calls(state)

@@ -8,8 +8,6 @@ from dataclasses import replace
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     ContextOverflow,
     LimitExceeded,
@@ -18,11 +16,9 @@ from planwright.domain.errors import (
     ModelInterrupted,
     SetupError,
 )
-from planwright.execution.grants import Grants
-from planwright.execution.refused_in_doubt import refused_in_doubt
-from planwright.execution.repeated_calls import asking_again
-from planwright.execution.tool_calls import CallReader, record_calls, schemas, with_shared_gate
-from planwright.execution.tool_offer import added_tools, answer_searches, search_schema
+from planwright.execution.grants import LoopTools
+from planwright.execution.tool_calls import record_calls, schemas, with_shared_gate
+from planwright.execution.tool_offer import answer_searches, search_schema
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
@@ -34,9 +30,8 @@ from planwright.models.conversation.final_text import (
 )
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
-from planwright.models.conversation.truncation import offered_whole
 from planwright.models.model_calls import ChatPrompt
-from planwright.planning.taint import Taint
+from planwright.planning.reply_order import in_stages
 from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
@@ -47,9 +42,7 @@ PROGRESS_EVERY = 10
 ASK_ALONE = "not asked: put your questions alone, when the other calls have returned"
 
 
-def llm_invoker(
-    models: Models, reader: CallReader, grants: Grants, taint: Taint, stores: Stores, shortening: Shortening
-) -> Node[LoopState, LoopUpdate]:
+def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[LoopState, LoopUpdate]:
     """Ask the model, verify the calls of its reply, and put them on record."""
 
     async def llm_invoker(state: LoopState, config: RunnableConfig) -> LoopUpdate:
@@ -60,11 +53,10 @@ def llm_invoker(
         most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
         if stopped := _stopped(turn, most, loop, invocation):
             return {"outcome": stopped}
-        allowed = reader.registry.within(profile)
-        granted = _offered(state, await grants.tools(loop, invocation), allowed)
-        tools = await reader.tools(granted, invocation.run_id, profile)
+        granted = await own.granted(state, invocation)
+        tools = await own.named(granted, invocation)
         steering = _steering(state, turn)
-        world = await reader.surroundings(granted, invocation)
+        world = await own.reader.surroundings(granted, invocation)
         prompt = _prompt(state, steering, profile.instructions, world)
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
@@ -77,18 +69,21 @@ def llm_invoker(
             crowded = isinstance(error, ContextOverflow) and not fitted
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
-        tainted = bool(clean.tool_calls) and await taint.of_lane(loop, invocation)
-        own_reader = reader.from_low() if await grants.changed(loop, invocation) else reader
-        read = await own_reader.read(clean, wrong, tools, key, reader.asking(invocation, tainted=tainted))
+        tainted = bool(clean.tool_calls) and await own.taint.of_lane(loop, invocation)
+        verifier = await own.verifier(state, invocation)
+        read = await verifier.read(clean, wrong, tools, key, verifier.asking(invocation, tainted=tainted))
         if question := _question(loop, read, clean):
             words = AIMessage(question.text, id=clean.id)
             return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
+        allowed = own.reader.registry.within(profile)
         read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
-        calls, batch = await _recorded(read, key, loop, reader, stores, invocation)
+        calls = in_stages(with_shared_gate(await own.not_repeated(read, invocation), key))
+        batch = await record_calls(calls, loop.goal, key, own.stores.plans, invocation)
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
             "calls": calls,
+            "stage": 0,
             "batch": batch,
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
@@ -110,7 +105,12 @@ def _asking_alone(loop: LoopTask, calls: list[ToolCall]) -> list[ToolCall]:
     """Leave out of a reply of the main loop the questions that it puts beside other calls."""
     if loop.lane != "main":
         return calls
-    return [call.model_copy(update={"error": ASK_ALONE}) if call.asks else call for call in calls]
+    alone = {"error": ASK_ALONE, "unverified": ""}
+    beside = len(calls) > 1
+    return [
+        call.model_copy(update=alone) if call.asks or (beside and call.name == "clarify") else call
+        for call in calls
+    ]
 
 
 def _prompt(
@@ -144,21 +144,6 @@ def _closing(reply: AIMessage, text: str, chat: ChatPrompt) -> LoopOutcome:
 
 def _names(chat: ChatPrompt) -> set[str]:
     return {str(tool["function"]["name"]) for tool in chat.tools}
-
-
-def _offered(state: LoopState, granted: Sequence[str], allowed: Registry) -> tuple[str, ...]:
-    """Add to what is granted what reads whole results, and what the model has searched."""
-    more = added_tools(granted, state.get("added", ()), allowed, state["loop"].goal)
-    return (*granted, *offered_whole(state["conversation"]), *more)
-
-
-async def _recorded(
-    read: list[ToolCall], key: str, loop: LoopTask, reader: CallReader, stores: Stores, invocation: Invocation
-) -> tuple[list[ToolCall], str]:
-    """Put calls on record: refused where one is in doubt, gated where it may repeat what is done."""
-    calls = await refused_in_doubt(read, stores.doubts, invocation.thread_id, reader.registry)
-    calls = with_shared_gate(await asking_again(calls, stores, invocation, reader.registry), key)
-    return calls, await record_calls(calls, loop.goal, key, stores.plans, invocation)
 
 
 def _stopped(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> LoopOutcome | None:

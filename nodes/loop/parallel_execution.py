@@ -1,6 +1,8 @@
-"""parallel_execution: sort the calls of a reply into those that run, all at once, and those that do not."""
+"""parallel_execution: sort the calls of a reply into those that run now, later, and not at all."""
 
 from __future__ import annotations
+
+from collections.abc import Container
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -15,38 +17,77 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityChanged
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
-from planwright.execution.tool_calls import CallReader, record_calls
+from planwright.execution.grants import LoopTools
+from planwright.execution.tool_calls import record_calls
 from planwright.nodes.loop.tool_execution import tool_message
+from planwright.planning.reply_order import due, failed_calls, has_later, held_back, open_calls
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall
+from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node
 
 WHY = "a model wants to remember it, and you did not say it in these words"
 
 
-def parallel_execution(
-    gates: CallGates, gateway: Gateway, reader: CallReader, stores: Stores
-) -> Node[LoopState, LoopUpdate]:
+def parallel_execution(gates: CallGates, gateway: Gateway, own: LoopTools) -> Node[LoopState, LoopUpdate]:
     """Read how the gates were decided, and answer every call that will not be made with the reason.
 
-    A call that has changed since it was verified is verified once more, and asked about if it was approved.
+    A call that has changed since it was verified is verified once more, and asked about if it was approved;
+    so is, at its turn, one that could not be verified before. An effect behind one that did not happen is
+    not made.
     """
 
     async def parallel_execution(state: LoopState, config: RunnableConfig) -> LoopUpdate:
-        invocation = invocation_of(config)
-        decided: dict[str, Gate] = {}
-        calls = [await _decided(call, gates, stores, decided, invocation) for call in state["calls"]]
-        old = [n for n, call in enumerate(calls) if await _has_changed(call, gateway, stores, invocation)]
-        for n in old:
-            calls[n] = await reader.anew(calls[n], invocation)
-        update: LoopUpdate = {"calls": calls, "asked_anew": [calls[n].call_id for n in old if calls[n].waits]}
-        if old:
+        if calls_in_doubt(state):
+            return {}  # a person is asked first
+        invocation, stores, decided = invocation_of(config), own.stores, dict[str, Gate]()
+        left = {call.call_id for call in open_calls(state)}
+        calls = [
+            await _decided(call, gates, stores, decided, invocation) if call.call_id in left else call
+            for call in state["calls"]
+        ]
+        calls, stage, anew = await _with_turn(calls, left, state, own, invocation)
+        for n, call in enumerate(calls):
+            if call.call_id in left and await _has_changed(call, gateway, stores, invocation):
+                calls[n] = await own.reader.anew(call, invocation)
+                anew.add(call.call_id)
+        asking = [call.call_id for call in calls if call.call_id in anew and call.waits]
+        update: LoopUpdate = {"calls": calls, "stage": stage, "asked_anew": asking}
+        if anew:
             loop, key = state["loop"], f"{state['loop'].lane}.{state['turn']}"
             update["batch"] = await record_calls(calls, loop.goal, key, stores.plans, invocation)
-        update["conversation"] = [answer_message(call) for call in calls if call.error or call.answer]
+        answered = [call for call in calls if call.call_id in left and (call.error or call.answer)]
+        update["conversation"] = [answer_message(call) for call in answered]
         return update
 
     return parallel_execution
+
+
+async def _with_turn(
+    calls: list[ToolCall], left: Container[str], state: LoopState, own: LoopTools, invocation: Invocation
+) -> tuple[list[ToolCall], int, set[str]]:
+    """Find the next calls that can be made, and their stage; name those that are verified only now.
+
+    What stands before them and will not be made has the reason then.
+    """
+    failed, anew, calls = failed_calls(state), set[str](), list(calls)
+    while waiting := [call for call in calls if call.to_make and call.call_id in left]:
+        stage = min(call.stage for call in waiting)
+        for call in waiting:
+            if call.stage > stage:
+                continue
+            if why := held_back(call, calls, failed):
+                calls[call.index] = call.model_copy(update={"error": why})
+            elif call.late:
+                calls[call.index] = await _verified_now(state, call, own, invocation)
+                anew.add(call.call_id)
+        if any(calls[call.index].to_make for call in waiting if call.stage == stage):
+            return calls, stage, anew
+    return calls, state.get("stage", 0), anew
+
+
+async def _verified_now(state: LoopState, call: ToolCall, own: LoopTools, invocation: Invocation) -> ToolCall:
+    read = await own.verified_now(state, call, invocation)
+    return await _proposed(read, own.stores.proposals, invocation) if read.proposed else read
 
 
 async def _decided(
@@ -109,13 +150,15 @@ def answer_message(call: ToolCall) -> ToolMessage:
 
 
 def runnable(state: LoopState) -> list[Send]:
-    """Send every call that may run on its way, one `Send` each; results come back in call order."""
+    """Send the calls whose turn it is on their way, one `Send` each; results come back in call order."""
     loop, batch = state["loop"], state["batch"]
-    return [
-        Send(maker_of(call), CallTask(loop=loop, batch=batch, call=call))
-        for call in state["calls"]
-        if call.capability and not call.asks
-    ]
+    return [Send(maker_of(call), CallTask(loop=loop, batch=batch, call=call)) for call in due(state)]
+
+
+def after_calls(state: CallTask | LoopState) -> str:
+    """Go on with the calls of the reply that waited for those just made, else with the model."""
+    waiting = has_later(state.get("calls", ()), state.get("stage", 0))
+    return "parallel_execution" if waiting else "llm_invoker"
 
 
 def maker_of(call: ToolCall) -> str:

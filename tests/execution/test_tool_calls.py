@@ -2,7 +2,7 @@
 
 `malformed_calls.jsonl` holds one reply a line: a name, the fields of an AIMessage (`repeat` multiplies
 its calls), and as `dispatched` the calls that run. `earlier` is the id of a call made before; calls of
-`disk__wipe` ask a person, who rejects them.
+`disk__wipe` ask a person, who rejects them. No effect runs behind a call that does not run and may be one.
 """
 
 from __future__ import annotations

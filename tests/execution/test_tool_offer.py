@@ -97,6 +97,21 @@ def test_a_model_that_reads_little_is_offered_less() -> None:
     assert TOOL_SEARCH in offer.of(registry, "x", 4_000)
 
 
+def test_what_a_user_has_added_comes_before_what_is_built_in(tmp_path: Path) -> None:
+    def tool(number: int) -> None:
+        """Look after a thing of our own, which nobody names in a request that is about mail and tickets."""
+
+    own = [capability(f"own.tool_{number}")(tool) for number in range(27)]
+    registry = Registry([*load_registry(tmp_path), *own])
+    request = "Send a mail about the ticket and write it to a file"
+    names = {one.name for one in own}
+    offered = ToolOffer(ToolSettings(token_budget=3_000)).of(registry, request, 1_000_000)
+    assert names < {*offered}
+    assert {"mail.send", TOOL_SEARCH} < {*offered}
+    few = ToolOffer(ToolSettings(token_budget=1_000)).of(registry, request, 1_000_000)
+    assert {*few} - names == {"datetime.now", "memory.search", TOOL_SEARCH}
+
+
 def test_top_k_offers_so_many_and_a_search_only_where_something_is_left_out() -> None:
     offer = ToolOffer(ToolSettings(filter="top_k", top_k=5))
     assert len(offer.of(named(9), "x", 128_000)) == 6

@@ -47,7 +47,7 @@ def door() -> Door:
 
 @pytest.fixture
 def two_calls(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> BuildAgent:
-    """Build an agent whose model makes two calls at once, which overwrite the same."""
+    """Build an agent whose model makes two calls in one reply, of which the second waits for the first."""
     monkeypatch.setattr(watching, "LOOK_S", 0.01)
 
     def build(one: Capability) -> Agent:
@@ -98,9 +98,7 @@ async def test_a_call_that_waits_in_a_cancelled_run_is_skipped(
     door.open.set()
     out = await asyncio.wait_for(run, PATIENCE_S)
     assert (out["status"], len(door.begun)) == ("cancelled", 1)
-    rows = scene.rows("SELECT status, result FROM steps ORDER BY status")
-    assert [row["status"] for row in rows] == ["completed", "skipped"]
-    assert "cancelled by ada" in rows[1]["result"]
+    assert scene.rows("SELECT status FROM steps") == [{"status": "completed"}]
     assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["done"]
 
 

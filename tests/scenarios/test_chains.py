@@ -337,10 +337,10 @@ def test_an_edit_that_changes_a_chain_is_asked_for_again(scene: Scene) -> None:
 
 def test_a_name_stands_for_one_chain_in_a_run(scene: Scene) -> None:
     other = [{"toolName": "work.read", "arguments": {"name": "x"}}]
-    model = scripted(scene.calls(making()), scene.calls(making(other), making()), "done")
+    model = scripted(scene.calls(making()), scene.calls(making(), making(other)), "done")
     scene.ask(scene.agent(model=model, **AUTO), ASK)
-    assert "already, with another definition" in results(model)[1]
-    assert '"copy_it"' in results(model)[2]
+    assert '"copy_it"' in results(model)[1]
+    assert "already, with another definition" in results(model)[2]
 
 
 def test_a_chain_is_not_made_of_tools_an_agent_does_not_have(scene: Scene) -> None:

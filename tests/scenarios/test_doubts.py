@@ -39,9 +39,8 @@ def posts(scene: Scene, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def replies(scene: Scene, happened: int) -> list[dict[str, Any]]:
-    """What a model says that posts everything, and again what did not happen."""
-    again = [posts(scene, NAMES[happened:])] if happened < len(NAMES) else []
-    return [posts(scene, NAMES), *again]
+    """What a model says that posts everything, and again what did not happen, with what stood behind it."""
+    return [posts(scene, NAMES), *(posts(scene, NAMES[n:]) for n in range(happened, len(NAMES)))]
 
 
 def agent(scene: Scene, *said: Any, **options: Any) -> Agent:
@@ -117,9 +116,9 @@ def in_planned_chain(scene: Scene, happened: int) -> Agent:
 
 SHAPES: list[tuple[Play, list[int]]] = [
     (in_plan, [4]),
-    (in_loop, [4]),
-    (in_sub_agent, [4]),
-    (in_step, [4]),
+    (in_loop, [1] * 4),
+    (in_sub_agent, [1] * 4),
+    (in_step, [1] * 4),
     (in_chain, [1] * 4),
     (in_planned_chain, [1] * 4),
 ]
@@ -155,7 +154,7 @@ def test_a_truthful_person_ends_with_each_effect_once(
     assert len(codes) == len(NAMES) - happened
 
 
-def doubtful(scene: Scene, happened: int = 2, play: Play = in_loop) -> tuple[Agent, dict[str, Any]]:
+def doubtful(scene: Scene, happened: int = 2, play: Play = in_plan) -> tuple[Agent, dict[str, Any]]:
     lose(scene, happened)
     playing = play(scene, happened)
     scene.ask(playing, ASK)
@@ -168,7 +167,7 @@ def test_a_card_shows_every_effect_with_its_arguments(scene: Scene) -> None:
     assert [effect["args"] for effect in effects] == [{"name": name, "text": ""} for name in NAMES]
     assert {effect["capability"] for effect in effects} == {"work.post"}
     assert all("the line went dead" in effect["why"] for effect in effects)
-    assert [effect["step_id"] for effect in effects] == [f"main.1.{n}" for n in range(4)]
+    assert [effect["step_id"] for effect in effects] == list(NAMES)
     (request,) = value["action_requests"]
     assert request["args"]["effects"] == effects
     assert all(effect["key"][:12] in request["description"] for effect in effects)
@@ -197,9 +196,8 @@ def test_an_answer_that_does_not_fit_changes_nothing(
     assert to_the_end(scene, playing) == [4]
 
 
-@pytest.mark.parametrize("play", [in_plan, in_loop], ids=["plan", "loop"])
-def test_one_answer_for_several_effects_is_refused_with_the_command(scene: Scene, play: Play) -> None:
-    playing, _ = doubtful(scene, play=play)
+def test_one_answer_for_several_effects_is_refused_with_the_command(scene: Scene) -> None:
+    playing, _ = doubtful(scene)
     before = scene.everything()
     with pytest.raises(GateError, match="4 effects are in doubt, one by one") as refused:
         scene.decide(playing, "approve")
@@ -240,8 +238,8 @@ def test_words_of_one_effect_that_did_not_happen_have_the_model_call_again(scene
 
 
 def left(scene: Scene) -> tuple[Agent, ScriptedModel, dict[str, Any]]:
-    """A loop whose person does not know either; its model tries the same again, and something else."""
-    again = scene.calls(("work__post", {"name": "p"}), ("work__post", {"name": "other"}))
+    """A loop whose person does not know either; its model tries something else, and the same again."""
+    again = scene.calls(("work__post", {"name": "other"}), ("work__post", {"name": "p"}))
     playing, model = one(scene, again, "the answer", "a later answer")
     return playing, model, scene.decide(playing, "reject", "no idea")
 
@@ -250,7 +248,7 @@ def test_what_a_person_leaves_open_ends_the_run_as_escalated_and_is_not_repeated
     _, model, output = left(scene)
     assert output["status"] == "escalated"
     assert "Nobody knows whether a call of this happened" in output["answer"]
-    first, again, other = told(model)
+    first, other, again = told(model)
     assert "nobody knows whether it happened" in first
     assert "nobody knows whether work.post has happened already" in again
     assert "other posted" in other
@@ -367,9 +365,10 @@ def test_the_answer_is_kept_over_a_crash_right_after_it(scene: Scene) -> None:
     playing.close()
     scene.agents.remove(playing)
     scene.child(scene.entry(resume=said), replies=["never"], settings=AUTO, die_at="decision")
-    later = agent(scene, posts(scene, NAMES[2:]), "the answer", **AUTO)
-    assert scene.recover(later)["status"] == "completed"
-    assert sorted(scene.done) == list(NAMES)
+    later = agent(scene, *replies(scene, 2)[1:], "the answer", **AUTO)
+    scene.recover(later)
+    assert to_the_end(scene, later) == [1] * 3
+    assert scene.done == list(NAMES)
 
 
 def test_a_decision_is_on_the_gate_in_the_ledger_and_in_the_journal(scene: Scene) -> None:
@@ -388,9 +387,8 @@ def test_a_decision_is_on_the_gate_in_the_ledger_and_in_the_journal(scene: Scene
 
 
 def test_a_run_that_is_cancelled_asks_nobody(scene: Scene) -> None:
-    playing, _ = doubtful(scene)
+    playing, _ = doubtful(scene, play=in_loop)
     assert playing.cancel(scene.thread, "kim")
     output = scene.recover(playing)
-    assert (output["status"], len(scene.done)) == ("cancelled", 2)
-    doubts = scene.rows("SELECT status FROM effects")
-    assert [row["status"] for row in doubts] == ["in_doubt"] * 4
+    assert (output["status"], scene.done) == ("cancelled", ["p0"])
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["in_doubt"]
