@@ -71,7 +71,7 @@ FAILURES = (
         "message is null",
         "proxies",
         part=lambda content: {**content, "choices": [{"index": 0, "message": None, "delta": None}]},
-        tells="without a word|no usable reply|broke off|no JSON",
+        tells="without a word|not one JSON|no usable reply|broke off|tickets.list: four found",
     ),
     Quirk(
         "a page with status 200",
@@ -127,12 +127,12 @@ FAILURES = (
         "content is null, and nothing else",
         "Gemini, vLLM",
         part=_message(content=None),
-        tells="without a word|no JSON|not one JSON",
+        tells="without a word|not one JSON|tickets.list: four found",
     ),
     Quirk(
         "all words as thoughts",
         "vLLM, Ollama, OpenRouter",
         part=_as_thoughts,
-        tells="as thoughts",
+        tells="as thoughts|tickets.list: four found",
     ),
 )

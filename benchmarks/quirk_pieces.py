@@ -1,4 +1,4 @@
-"""The quirks of real servers in the pieces of a reply: chunks, calls that come in parts, forms of the body."""
+"""The quirks of real servers in the pieces of a reply: chunks, parts of calls, forms of the body."""
 
 from __future__ import annotations
 

@@ -187,11 +187,6 @@ MESSAGES = (
     Quirk("reasoning_content is null", "DeepSeek", _message("reasoning_content", None)),
     Quirk("reasoning", "OpenRouter, Groq", _message("reasoning", "I think.")),
     Quirk("content as a refusal", "OpenAI", _refusal),
-    Quirk(
-        "thoughts in the content",
-        "Ollama, llama.cpp, TGI",
-        _text(lambda text: f"<think>\nI think.\n</think>\n\n{text}"),
-    ),
     Quirk("function_call is null", "older vLLM", _message("function_call", None)),
     Quirk("tool_calls is null", "Groq, Mistral", _without_calls(None)),
     Quirk("tool_calls is an empty list", "vLLM, LM Studio", _without_calls([])),

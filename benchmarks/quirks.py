@@ -34,6 +34,7 @@ from planwright.settings.settings import load
 ROLES = {"planner": "always", "agent": "never", "respond": "always"}
 MODES = ("messages", "custom")
 MET = ("right", "told")
+LONGEST_TOLD = 2000  # characters of a detail
 RESULTS = Path("quirks.json")
 REQUEST = "What tickets are open?"
 
@@ -68,9 +69,7 @@ async def play(quirk: Quirk, role: str, mode: str, streamed: bool, server: Quirk
     return Cell(quirk.name, role, mode, streamed, outcome, detail)
 
 
-async def _run(
-    folder: Path, role: str, mode: str, streamed: bool, server: QuirkServer
-) -> tuple[str, str]:
+async def _run(folder: Path, role: str, mode: str, streamed: bool, server: QuirkServer) -> tuple[str, str]:
     capabilities = ["function_calling", "json_mode", *(["streaming"] if streamed else [])]
     local = {"base_url": server.url, "api_key": "key", "model": "quirky", "capabilities": capabilities}
     settings = load(
@@ -90,19 +89,19 @@ async def _run(
     except PlanwrightError as error:
         return "failed", f"{type(error).__name__}: {error.cause}"
     except Exception as error:  # noqa: BLE001 - what else leaves a run is what is looked for
-        return "raw", f"{type(error).__name__}: {error}"[:300]
+        return "raw", f"{type(error).__name__}: {error}"[:LONGEST_TOLD]
     finally:
         await agent.aclose()
     status, answer = values.get("status"), values.get("answer", "")
     if status != "completed":
-        return "failed", f"{status}: {answer}"[:300]
+        return "failed", f"{status}: {answer}"[:LONGEST_TOLD]
     done = "SELECT count(*) FROM steps WHERE status = 'completed' AND result LIKE '%tickets.list%'"
     listed = agent.stores.database.call("read", lambda c: int(c.execute(done).fetchone()[0]))
     await asyncio.to_thread(agent.stores.database.close)
     wanted = server.quirk.calls if role == "agent" else 1
     if listed == wanted and answer.strip() == ANSWER:
         return "right", ""
-    return "idle", f"{listed} calls: {answer}"[:300]
+    return "idle", f"{listed} calls: {answer}"[:LONGEST_TOLD]
 
 
 async def play_all(quirks: Sequence[Quirk], console: Console, *, short: bool = False) -> list[Cell]:

@@ -9,10 +9,15 @@ from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
 from planwright.domain.doubt import UNDECIDED
+from planwright.models.providers.common_form import REASONING
 from planwright.models.replies.truncated import why_unfinished
 from planwright.state.loop_state import CallDoubt, LoopOutcome
 
 NOTHING = "(The model ended without a word.)"
+THOUGHTS = (
+    "(The provider sent all of this as thoughts, and no answer. If it is one, switch off the reasoning parser"
+    " of the server, or thinking: providers.<name>.thinking.)"
+)
 NOT_CALLED = (
     "You wrote a call of {name} as text, and nothing was called."
     " Call the tool itself, or answer without a call."
@@ -29,7 +34,9 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
     if why := why_unfinished(reply):
         return LoopOutcome(status="failed", code="model", text=part(text, why))
     if not text.strip():
-        return LoopOutcome(status="failed", code="model", text=NOTHING)
+        thoughts = reply.additional_kwargs.get(REASONING)
+        said = f"{thoughts}\n{THOUGHTS}" if isinstance(thoughts, str) and thoughts.strip() else NOTHING
+        return LoopOutcome(status="failed", code="model", text=said)
     return LoopOutcome(status="completed", text=text)
 
 
