@@ -90,8 +90,8 @@ def answered(reply: AIMessage) -> AIMessage:
         content = json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False)
     elif reply.invalid_tool_calls:
         content = reply.invalid_tool_calls[0]["args"] or ""
-    elif not reply.text.strip() and _is_object(thoughts := reply.additional_kwargs.get(REASONING)):
-        content = thoughts  # its server takes what comes for thoughts
+    elif not reply.text.strip() and _is_object(reply.additional_kwargs.get(REASONING)):
+        content = str(reply.additional_kwargs[REASONING])  # its server takes what comes for thoughts
     else:
         return reply
     return reply.model_copy(update={"content": content, "tool_calls": [], "invalid_tool_calls": []})
