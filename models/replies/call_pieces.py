@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 
+MOST_LOOKS = 20
 _NO_ID = ("", "null", "None")
 
 
@@ -25,17 +26,19 @@ class Call:
     """Name of the tool, as far as it has come in."""
     pieces: list[str] = field(default_factory=list)
     """Pieces of its arguments, as they came in."""
+    looks: int = 0
+    """How often it was looked whether the arguments are whole."""
 
     @property
     def arguments(self) -> str:
         """The arguments, as far as they have come in."""
         return "".join(self.pieces)
 
-    @property
     def is_whole(self) -> bool:
-        """Whether the arguments are a whole object by now."""
-        if not (self.pieces and self.pieces[-1].rstrip().endswith("}")):
+        """Say whether the arguments are a whole object by now; a call is looked at a few times only."""
+        if self.looks == MOST_LOOKS or not (self.pieces and self.pieces[-1].rstrip().endswith("}")):
             return False
+        self.looks += 1
         try:
             return isinstance(json.loads(self.arguments, strict=False), dict)
         except (ValueError, RecursionError):
@@ -47,8 +50,8 @@ class Call:
             return False
         begun = any(piece.strip() for piece in self.pieces)
         if id_ and self.id:
-            return name != self.name or not begun or self.is_whole
-        return begun and (name != self.name or (arguments.lstrip().startswith("{") and self.is_whole))
+            return name != self.name or not begun or self.is_whole()
+        return begun and (name != self.name or (arguments.lstrip().startswith("{") and self.is_whole()))
 
 
 @dataclass(frozen=True)
@@ -83,8 +86,8 @@ class CallPieces:
             return Piece(place, True, name, arguments)
         call = self.calls[place]
         repeats = name == call.name
-        if repeats and name and call.is_whole and arguments.strip() in ("", call.arguments.strip()):
-            arguments = ""
+        if repeats and name and arguments and arguments[0] == "{" and call.is_whole():
+            arguments = "" if arguments == call.arguments else arguments
         call.id, more = call.id or id_, "" if repeats else name
         call.name += more
         call.pieces.append(arguments)

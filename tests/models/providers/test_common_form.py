@@ -106,3 +106,36 @@ def test_a_fence_without_an_end_takes_no_time() -> None:
 def test_json_that_is_no_object_is_made_none_so_that_it_goes_back_to_the_model(text: str) -> None:
     with pytest.raises(ValueError, match="Expecting value"):
         json.loads(plain_arguments(text))
+
+
+def test_one_call_needs_no_list_and_may_be_the_function_of_older_apis() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    for message in ({"tool_calls": {"id": "call_0", "function": function}}, {"function_call": function}):
+        choice = whole(message)["choices"][0]
+        (call,) = choice["message"]["tool_calls"]
+        assert (call["id"], call["function"], choice["finish_reason"]) == ("call_0", function, "tool_calls")
+
+
+def test_a_refusal_is_what_a_model_says() -> None:
+    assert (
+        whole({"content": None, "refusal": "I will not."})["choices"][0]["message"]["content"]
+        == "I will not."
+    )
+    assert whole({"content": "Yes", "refusal": None})["choices"][0]["message"]["content"] == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"choices": []}, 'it is no chat completion: {"choices": []}'),
+        (
+            {"choices": None, "detail": "full"},
+            'it is no chat completion: {"choices": null, "detail": "full"}',
+        ),
+        ({"error": "full"}, "full"),
+        ({"object": "error", "message": "full"}, "full"),
+    ],
+)
+def test_what_is_no_completion_is_an_error_that_says_what_came(body: dict[str, object], says: str) -> None:
+    error: Any = completion(body)["error"]
+    assert error["message"] == says

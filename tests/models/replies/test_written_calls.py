@@ -1,4 +1,4 @@
-"""Calls that are written as text: read where they are exactly calls of offered tools, else told or left alone."""
+"""Calls that are written as text: read where they are exactly calls, else told or left alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The same two arguments, in every spelling of a call that a model may write as text; sources stand in the rows
-of `models/replies/call_formats.py` that the families name."""
+"""One call in every spelling that a model may write it in as text, with what is near to a call and is none.
+
+In brackets stands the source of each: "vllm x" is `vllm/tool_parsers/x_tool_parser.py` of vllm-project/vllm,
+"sglang x" is `python/sglang/srt/function_call/x_detector.py` of sgl-project/sglang.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,17 @@ CALL = json.dumps({"name": NAME, "arguments": TOWN})
 PARAMETERS = json.dumps({"name": NAME, "parameters": TOWN})
 _XML = f'<invoke name="{NAME}">\n<parameter name="name">a</parameter>\n</invoke>'
 _FUNCTION = f"<function={NAME}>\n<parameter=name>\na\n</parameter>\n</function>"
-_DSML = f'<｜DSML｜invoke name="{NAME}">\n<｜DSML｜parameter name="name" string="true">a</｜DSML｜parameter>\n</｜DSML｜invoke>'
+_DSML = (
+    f'<｜DSML｜invoke name="{NAME}">\n<｜DSML｜parameter name="name" string="true">a'
+    "</｜DSML｜parameter>\n</｜DSML｜invoke>"
+)
 _STEP = f'<steptml:invoke name="{NAME}"><steptml:parameter name="name">a</steptml:parameter></steptml:invoke>'
 _OPENAI = {"id": "c1", "type": "function", "function": {"name": NAME, "arguments": J}}
 
 SPELLINGS: dict[str, str] = {
     "Hermes, Qwen 2.5 (vllm hermes)": f"<tool_call>\n{CALL}\n</tool_call>",
     "Hermes, closing mark cut off (vllm hermes)": f"I will look.\n<tool_call>\n{CALL}",
-    "Hermes behind thoughts (vllm hermes)": f"<think>\nI look.\n</think>\n\n<tool_call>\n{CALL}\n</tool_call>",
+    "Hermes behind thoughts (vllm hermes)": f"<think>\nI look.\n</think>\n\n<tool_call>{CALL}</tool_call>",
     "Ernie 4.5 (vllm ernie45)": f"<tool_call>\n{CALL}\n</tool_call>\n\n",
     "Granite 4 (vllm granite4)": f"<tool_call>{CALL}</tool_call><|end_of_text|>",
     "Qwen3-Coder (vllm qwen3coder)": f"<tool_call>\n{_FUNCTION}\n</tool_call>",
@@ -27,7 +33,9 @@ SPELLINGS: dict[str, str] = {
     "GLM 4.5 (vllm glm4_moe)": (
         f"<tool_call>{NAME}\n<arg_key>name</arg_key>\n<arg_value>a</arg_value>\n</tool_call>"
     ),
-    "GLM 4.7 (vllm glm47_moe)": f"<tool_call>{NAME}<arg_key>name</arg_key><arg_value>a</arg_value></tool_call>",
+    "GLM 4.7 (vllm glm47_moe)": (
+        f"<tool_call>{NAME}<arg_key>name</arg_key><arg_value>a</arg_value></tool_call>"
+    ),
     "GLM-4 9B (THUDM/GLM-4)": f"{NAME}\n{J}",
     "DeepSeek V3, R1 (vllm deepseekv3)": (
         f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>{NAME}\n```json\n{J}\n```"
@@ -49,7 +57,9 @@ SPELLINGS: dict[str, str] = {
     ),
     "gpt-oss without its marks (openai/harmony)": f"assistantcommentary to=functions.{NAME} json{J}",
     "Llama 3 (vllm llama)": PARAMETERS,
-    "Llama 3 with its type (vllm llama)": f'{{"type": "function", "name": "{NAME}", "parameters": {J}}}<|eot_id|>',
+    "Llama 3 with its type (vllm llama)": (
+        f'{{"type": "function", "name": "{NAME}", "parameters": {J}}}<|eot_id|>'
+    ),
     "Llama 3, two behind each other (vllm llama)": f"{PARAMETERS}; {PARAMETERS}",
     "Llama 3 with python_tag (vllm llama)": f"<|python_tag|>{PARAMETERS}<|eom_id|>",
     "Llama 3, built-in (llama.com)": f'<|python_tag|>{NAME}.call(name="a")',
@@ -59,7 +69,8 @@ SPELLINGS: dict[str, str] = {
     "LFM2 (vllm lfm2)": f'<|tool_call_start|>[{NAME}(name="a")]<|tool_call_end|>',
     "LFM2 in JSON (sglang lfm2)": f"<|tool_call_start|>[{CALL}]<|tool_call_end|>",
     "Command R (docs.cohere.com)": (
-        f'Action: ```json\n[\n    {{\n        "tool_name": "{NAME}",\n        "parameters": {J}\n    }}\n]\n```'
+        f'Action: ```json\n[\n    {{\n        "tool_name": "{NAME}",\n        "parameters": {J}\n    }}\n]'
+        "\n```"
     ),
     "Command A, R7B (vllm cohere_command)": (
         f'<|START_ACTION|>[{{"tool_call_id": "0", "tool_name": "{NAME}", "parameters": {J}}}]<|END_ACTION|>'
@@ -111,7 +122,9 @@ UNREADABLE: dict[str, str] = {
     "no arguments": f'<tool_call>{{"name": "{NAME}"}}</tool_call>',
     "broken JSON": f'<tool_call>{{"name": "{NAME}", "arguments": {{"name": "a}}</tool_call>',
     "words behind the call": f"<tool_call>{CALL}</tool_call>\nNow I have read it.",
-    "one of two that is not offered": f'<tool_call>{CALL}</tool_call><tool_call>{{"name": "x", "arguments": {{}}}}</tool_call>',
+    "one of two that is not offered": (
+        f'<tool_call>{CALL}</tool_call><tool_call>{{"name": "x", "arguments": {{}}}}</tool_call>'
+    ),
     "a place instead of a name": f"<|python_start|>[{NAME}('a')]<|python_end|>",
     "an expression": f"[TOOL_CALLS]{NAME}[ARGS]{{'name': 'a'}}",
     "text as input": f"Thought: I look.\nAction: {NAME}\nAction Input: a",
@@ -125,7 +138,9 @@ UNREADABLE: dict[str, str] = {
 """What is a call for its reader, and none that can be made."""
 INNOCENT: dict[str, str] = {
     "a tag in prose": "Models write <tool_call> tags.",
-    "how Hermes writes": 'Like this:\n\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>',
+    "how Hermes writes": (
+        'Like this:\n\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+    ),
     "how Llama writes": '{"name": "get_weather", "parameters": {"city": "Rome"}}',
     "how Mistral writes": 'Mistral: [TOOL_CALLS]get_weather[ARGS]{"city": "Rome"}',
     "how Qwen writes": "<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n</function>",
@@ -134,13 +149,13 @@ INNOCENT: dict[str, str] = {
     "how gpt-oss writes": "The recipient stands behind to=functions. and then comes the name.",
     "how ReAct writes": "Thought: …\nAction: search\nAction Input: weather in Rome",
     "a fence with another tool": 'Use:\n```json\n{"name": "search", "arguments": {"q": "a"}}\n```',
-    "a fence with a person": '```json\n{"name": "Mara", "arguments": {"for": "she is kind", "against": "none"}}\n```',
+    "a fence with a person": '```json\n{"name": "Mara", "arguments": {"for": "kind", "not": ""}}\n```',
     "a JSON answer": '{"name": "work", "status": "open", "tickets": [1, 2]}',
     "a JSON list": '[{"name": "a", "size": 1}, {"name": "b", "size": 2}]',
     "a name in prose": "I could use work__read for that. It takes a name.",
     "a name with brackets": 'Call work__read(name="a") to read a, or work__read(name="b") for b.',
     "a name in a list": "You have these tools:\n- work__read: reads\n- work__write: writes",
-    "a name behind a tag in prose": "I do not write <tool_call> blocks: work__read is called by the interface.",
+    "a name behind a tag in prose": "I write no <tool_call> blocks: work__read is called by the interface.",
     "Python in a fence": "```python\nprint(sum([1, 2]))\n```",
     "HTML": "<p>function=work</p> <a href='x'>name</a>",
     "a plan of action": "Action: call the customer.\nInput: none.",
