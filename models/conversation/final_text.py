@@ -30,8 +30,8 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
         return LoopOutcome(status="failed", code="model", text=part(text, why))
     if not text.strip():
         thoughts = reply.additional_kwargs.get(REASONING)
-        said = f"{thoughts}\n{THOUGHTS}" if isinstance(thoughts, str) and thoughts.strip() else NOTHING
-        return LoopOutcome(status="failed", code="model", text=said)
+        text = f"{thoughts}\n{THOUGHTS}" if isinstance(thoughts, str) and thoughts.strip() else NOTHING
+        return LoopOutcome(status="failed", code="model", text=text)
     return LoopOutcome(status="completed", text=text)
 
 

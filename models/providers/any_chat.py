@@ -96,9 +96,9 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
                 raise ModelOutputInvalid(
                     f"the reply has more than {LONGEST_REPLY:,} characters", "answer with fewer words"
                 )
-            shown = _worded(piece)
-            calls.take(shown)
-            yield ChatGenerationChunk(message=shown, generation_info=_rest(chunk.generation_info))
+            words = _worded(piece)
+            calls.take(words)
+            yield ChatGenerationChunk(message=words, generation_info=_rest(chunk.generation_info))
         if pieces:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
             hand_over(_own(whole))

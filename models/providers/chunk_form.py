@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from planwright.models.providers.common_form import (
     REASONING,
+    as_error,
     completion,
-    error_of,
-    failure,
+    error_in,
     function_of,
     head_of,
+    json_objects,
     no_completion,
-    objects,
     read_reason,
     read_usage,
     spelled_arguments,
@@ -37,10 +37,10 @@ class ChunkForm:
 
     def chunk(self, body: Mapping[str, object]) -> Json:
         """Put the next chunk into the documented form, or give the error that it tells of."""
-        if error := error_of(body):
+        if error := error_in(body):
             self._begun = self._ended = True
             return error
-        choices = [self._choice(position, c) for position, c in enumerate(objects(body.get("choices")))]
+        choices = [self._choice(position, c) for position, c in enumerate(json_objects(body.get("choices")))]
         self._begun, self._other = self._begun or bool(choices), body
         self._head = head_of(body, "chat.completion.chunk")
         self._usage = read_usage(body.get("usage")) or self._usage
@@ -51,7 +51,7 @@ class ChunkForm:
         if self._begun or not self._other:
             return None
         self._begun = self._ended = True
-        return failure(no_completion(self._other))
+        return as_error(no_completion(self._other))
 
     def used(self) -> Json | None:
         """Give the chunk that says, once for the stream, what was used; None where nothing is said of it."""
@@ -118,37 +118,38 @@ class ChunkForm:
 
 def from_chunks(bodies: Sequence[Mapping[str, object]], *, ended: bool) -> Json:
     """Put a whole completion together from the chunks of a stream, or give the error among them."""
-    form, texts, calls = ChunkForm(), dict[str, str](), list[Any]()
-    end: object = None if not ended else "stop"
+    form, texts, calls = ChunkForm(), dict[str, str](), list[Json]()
+    end: object = "stop" if ended else None
     for body in bodies:
-        chunk: Any = form.chunk(body)
+        chunk = form.chunk(body)
         if chunk.get("error"):
-            return cast(Json, chunk)
-        for choice in chunk["choices"]:
+            return chunk
+        for choice in json_objects(chunk["choices"]):
+            delta = cast(Json, choice["delta"])
             end = choice["finish_reason"] or end
             for name in ("content", REASONING):
-                texts[name] = texts.get(name, "") + (choice["delta"].get(name) or "")
-            calls += choice["delta"].get("tool_calls", ())
+                texts[name] = texts.get(name, "") + str(delta.get(name) or "")
+            calls += json_objects(delta.get("tool_calls"))
     if error := form.missing():
         return error
-    message = {**texts, "tool_calls": _whole_calls(calls)}
-    choice = {"index": 0, "message": message, "finish_reason": end or "error"}
-    whole: Any = completion({**bodies[-1], "choices": [choice], "usage": None})
-    for chunk in filter(None, (form.sent_back(), form.used())):
-        whole["usage"] = chunk["usage"]
-        for choice in chunk["choices"]:
-            whole["choices"][0]["message"] |= choice["delta"]
-    return cast(Json, whole)
+    choice = {"message": {**texts, "tool_calls": _whole_calls(calls)}, "finish_reason": end or "error"}
+    used = form.used() or {"usage": None}
+    whole = completion({**bodies[-1], **used, "choices": [choice]})
+    if own := form.sent_back():
+        (kept,) = json_objects(own["choices"])
+        (first, *_) = cast(list[dict[str, Json]], whole["choices"])
+        first["message"] |= cast(Json, kept["delta"])
+    return whole
 
 
-def _whole_calls(pieces: Iterable[Any]) -> list[Any]:
+def _whole_calls(pieces: Iterable[Json]) -> list[Json]:
     """Join the pieces of calls, each of which has its place."""
-    calls: list[Any] = []
+    calls: list[Json] = []
     for piece in pieces:
         if piece["index"] == len(calls):
             calls.append(piece)
-        else:
-            whole = calls[piece["index"]]["function"]
-            for name in piece["function"]:
-                whole[name] = whole.get(name, "") + piece["function"][name]
+            continue
+        whole, more = (function_of(call) for call in (calls[cast(int, piece["index"])], piece))
+        joined = {name: str(whole.get(name) or "") + str(more[name]) for name in more}
+        calls[cast(int, piece["index"])]["function"] = {**whole, **joined}
     return calls

@@ -36,8 +36,8 @@ KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error
 
 def completion(body: Mapping[str, object]) -> Json:
     """Put a whole completion into the documented form; what is none becomes the error that it tells of."""
-    choices = [_choice(position, choice) for position, choice in enumerate(objects(body.get("choices")))]
-    if error := error_of(body) or (None if choices else failure(no_completion(body))):
+    choices = [_choice(position, choice) for position, choice in enumerate(json_objects(body.get("choices")))]
+    if error := error_in(body) or (None if choices else as_error(no_completion(body))):
         return error
     return {
         **body,
@@ -47,12 +47,12 @@ def completion(body: Mapping[str, object]) -> Json:
     }
 
 
-def failure(says: str) -> Json:
+def as_error(says: str) -> Json:
     """Spell what a server says, or what is wrong with its reply, as the documented error."""
     return {"error": {"message": says, "code": None}}
 
 
-def error_of(body: Mapping[str, object]) -> Json | None:
+def error_in(body: Mapping[str, object]) -> Json | None:
     """Find the error that a body tells of, in whichever form its server does; None where it is none.
 
     Older vLLM says `"object": "error"` beside the words; others say a text where an object is documented.
@@ -169,7 +169,7 @@ def _calls(message: Json) -> list[Json]:
     calls, legacy = message.get("tool_calls"), message.pop("function_call", None)
     if isinstance(legacy, Mapping) and not calls:
         return [{"index": 0, "function": dict(legacy)}]
-    return objects([calls] if isinstance(calls, Mapping) else calls)
+    return json_objects([calls] if isinstance(calls, Mapping) else calls)
 
 
 def _whole_call(sent_back: SentBack, position: int, call: Json) -> Json:
@@ -207,7 +207,7 @@ def _thoughts(message: Json) -> str:
     """Join what a model says of its thinking, in whichever field its server puts that."""
     fields = (message.pop(name, None) for name in (REASONING, "reasoning"))
     parts = content if isinstance(content := message.get("content"), list) else []
-    thinking = [part.get("thinking") for part in objects(parts) if part.get("type") == "thinking"]
+    thinking = [part.get("thinking") for part in json_objects(parts) if part.get("type") == "thinking"]
     sources = [*fields, *("".join(_texts(each)) if isinstance(each, list) else each for each in thinking)]
     return next((text for text in sources if isinstance(text, str) and text), "")
 
@@ -220,5 +220,5 @@ def _number(value: object) -> int | None:
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 
-def objects(value: object) -> list[Json]:
+def json_objects(value: object) -> list[Json]:
     return [dict(entry) for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

@@ -10,7 +10,7 @@ import httpx
 
 from planwright.models.bounded import Bounded
 from planwright.models.providers.chunk_form import ChunkForm, from_chunks
-from planwright.models.providers.common_form import completion, failure
+from planwright.models.providers.common_form import as_error, completion
 from planwright.models.providers.sent_back import Json
 
 BOM = b"\xef\xbb\xbf"
@@ -100,7 +100,7 @@ class _Events:
             return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
         body = _read(data)
         if body is None:
-            return _spelled(failure(f"{_NONE}: {_quoted(data)}"))
+            return _spelled(as_error(f"{_NONE}: {_quoted(data)}"))
         if name == b"error":
             body = {"error": body.get("error") or body}
         chunk = form.chunk(body)
@@ -152,7 +152,7 @@ def _whole(body: bytes) -> bytes:
     if content is None and body.lstrip().startswith(_FIELDS):
         chunks = list(_chunks(body))
         content = from_chunks(chunks, ended=DONE in body) if chunks else None
-    spelled = completion(content) if content else failure(f"{_NONE}: {_quoted(body)}")
+    spelled = completion(content) if content else as_error(f"{_NONE}: {_quoted(body)}")
     return json.dumps(spelled, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 

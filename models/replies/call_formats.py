@@ -15,10 +15,10 @@ from planwright.models.replies.call_spellings import (
     in_braces,
     in_json,
     in_keys,
+    in_named_json,
     in_pairs,
     in_python,
     in_tags,
-    named,
 )
 
 
@@ -40,12 +40,12 @@ class Format:
 
 _DEEPSEEK = (
     r"(?:<｜tool▁calls▁begin｜>\s*)?<｜tool▁call▁begin｜>",
-    named,
+    in_named_json,
     r"<｜tool▁call▁end｜>(?:\s*<｜tool▁calls▁end｜>)?",
 )
 _KIMI = (
     r"(?:<\|tool_calls_section_begin\|>\s*)?<\|tool_call_begin\|>",
-    named,
+    in_named_json,
     r"<\|tool_call_end\|>(?:\s*<\|tool_calls_section_end\|>)?",
 )
 _STEP = (
@@ -73,7 +73,9 @@ FORMATS = (
     Format("DeepSeek V3, R1, V3.1", *_DEEPSEEK, "vllm deepseekv3, deepseekv31"),
     Format("Step 3", *_STEP, "vllm step3"),
     Format("Kimi K2", *_KIMI, "vllm kimi_k2"),
-    Format("gpt-oss", _HARMONY, named, r"<\|call\|>", "sglang gpt_oss; openai/harmony, docs/format.md"),
+    Format(
+        "gpt-oss", _HARMONY, in_named_json, r"<\|call\|>", "sglang gpt_oss; openai/harmony, docs/format.md"
+    ),
     Format("Nemotron", "<TOOLCALL>", in_json, "</TOOLCALL>", "vllm nemotron_json"),
     Format(
         "Granite 3, Phi-4-mini",
@@ -88,7 +90,7 @@ FORMATS = (
     Format("Command A, R7B", r"<\|START_ACTION\|>", in_json, r"<\|END_ACTION\|>", "vllm cohere_command"),
     Format("Command R", r"^Action:(?=\s*(?:```|\[))", in_json, r"\Z", "docs.cohere.com, prompting Command R"),
     Format("Mistral to v7", r"\[TOOL_CALLS\]", in_json, r"\Z", "vllm mistral"),
-    Format("Mistral from v11 on", r"\[TOOL_CALLS\]", named, r"(?=\[TOOL_CALLS\])", "vllm mistral"),
+    Format("Mistral from v11 on", r"\[TOOL_CALLS\]", in_named_json, r"(?=\[TOOL_CALLS\])", "vllm mistral"),
     Format("Llama 3", r"<\|python_tag\|>", in_json, r"(?=<\|python_tag\|>)", "vllm llama"),
     Format("Llama 3, built-in tools", r"<\|python_tag\|>", in_python, r"\Z", "llama.com, Llama 3.1 prompts"),
     Format("Llama 4", r"<\|python_start\|>", in_python, r"<\|python_end\|>", "vllm llama4_pythonic"),
@@ -113,13 +115,13 @@ FORMATS = (
     Format(
         "GigaChat 3", r"function call<\|role_sep\|>\n|<\|function_call\|>", in_json, r"\Z", "vllm gigachat3"
     ),
-    Format("Functionary 3", r"^>>>", named, r"\s*(?=^>>>)", "MeetKai/functionary, prompt templates"),
-    Format("Functionary 2", r"<\|recipient\|>", named, r"(?=<\|recipient\|>)", "MeetKai/functionary"),
+    Format("Functionary 3", r"^>>>", in_named_json, r"\s*(?=^>>>)", "MeetKai/functionary, prompt templates"),
+    Format("Functionary 2", r"<\|recipient\|>", in_named_json, r"(?=<\|recipient\|>)", "MeetKai/functionary"),
     Format("ReAct", r"^Action:", as_action, r"\Z", "langchain.agents, output_parsers/react_single_input"),
 )
 BARE = (
     Format("Llama 3, xLAM, OpenAI as text", r"\A", in_json, r"\Z", "vllm llama, xlam"),
     Format("Llama 3.2 and 4, ToolACE", r"\A", in_python, r"\Z", "vllm pythonic"),
-    Format("GLM-4 9B, ChatGLM 3", r"\A", named, r"\Z", "THUDM/GLM-4, glm_server.py"),
+    Format("GLM-4 9B, ChatGLM 3", r"\A", in_named_json, r"\Z", "THUDM/GLM-4, glm_server.py"),
 )
 """What has no marks is a call only where a reply is nothing else."""

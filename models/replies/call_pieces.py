@@ -17,7 +17,7 @@ _NO_ID = ("", "null", "None")
 
 
 @dataclass
-class Call:
+class StreamedCall:
     """One call of a reply, as far as it has come in."""
 
     id: str = ""
@@ -55,7 +55,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Piece:
+class CallPiece:
     """What a piece of a call adds to it."""
 
     place: int
@@ -72,18 +72,18 @@ class CallPieces:
     """The calls of one reply, in the order in which they began."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[StreamedCall] = []
         self._newest: dict[object, int] = {}
 
-    def add(self, number: object, id_: object, name: str, arguments: str) -> Piece:
+    def add(self, number: object, id_: object, name: str, arguments: str) -> CallPiece:
         """Add a piece, and say what is new in it. Without a number it goes on with the newest call."""
         id_ = str(id_) if id_ is not None and id_ not in _NO_ID else ""
         place = self._newest.get(number) if number is not None else len(self.calls) - 1
         if place is None or place < 0 or self.calls[place].is_followed_by(id_, name, arguments):
-            place, call = len(self.calls), Call(id_, name, [arguments])
+            place, call = len(self.calls), StreamedCall(id_, name, [arguments])
             self.calls.append(call)
             self._newest[number] = place
-            return Piece(place, True, name, arguments)
+            return CallPiece(place, True, name, arguments)
         call = self.calls[place]
         repeats = name == call.name
         if repeats and name and arguments and arguments[0] == "{" and call.is_whole():
@@ -91,4 +91,4 @@ class CallPieces:
         call.id, more = call.id or id_, "" if repeats else name
         call.name += more
         call.pieces.append(arguments)
-        return Piece(place, False, more, arguments)
+        return CallPiece(place, False, more, arguments)

@@ -8,7 +8,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 
 from planwright.models.providers.common_form import plain_arguments
-from planwright.models.replies.call_pieces import Call, CallPieces
+from planwright.models.replies.call_pieces import CallPieces, StreamedCall
 
 LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 
@@ -44,7 +44,7 @@ class HeldCalls:
         return self._calls.add(chunk["index"], chunk["id"], chunk["name"] or "", arguments).arguments
 
 
-def _parsable(call: Call) -> str:
+def _parsable(call: StreamedCall) -> str:
     """Read the arguments of a call; what would take long to be found wrong is shortened to a text."""
     arguments = plain_arguments(call.arguments)
     if len(arguments) > LONGEST_QUOTED:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from planwright.models.replies.call_formats import BARE, FORMATS
-from planwright.models.replies.call_spellings import Call, Spelling
+from planwright.models.replies.call_spellings import SpelledCall, Spelling
+from planwright.models.replies.structured import Schema
 from planwright.models.replies.tool_bridge import without_thoughts
 from planwright.models.replies.truncated import why_unfinished
 
-Schemas = Sequence[Mapping[str, Any]]
+Schemas = Sequence[Schema]
 MOST_ENDS = 20  # closing marks that are tried for one opening mark: arguments may hold some
 MOST_LOOKED_AT = 20  # places of a reply where a call could begin
 _ENDS = (
@@ -40,12 +40,12 @@ _OPENS = re.compile("|".join(f"(?:{each.opens})" for each in FORMATS), re.MULTIL
 _COMPILED = [(re.compile(f.opens, re.M), re.compile(f.closes, re.M), f.spelled) for f in FORMATS]
 _PLACE_OF_A_NAME = re.compile(
     r"(?:\"(?:name|tool_name|tool|function|action)\"\s*:\s*\"|[=\[>({:\]][ \t\n]*\"?|functions\.|\A\s*\"?"
-    r"|\n\s*)"
+    r"|\n[ \t]*)"
     r"(?P<name>[A-Za-z_][\w./-]*)(?=\s*[\"'(\[{<>:\n｜]|\Z)"
 )
 _FENCED = re.compile(r"^```[\w-]*[ \t]*\n.*?^[ \t]*```", re.MULTILINE | re.DOTALL)
 _LINE = re.compile(r"^[\[{].*", re.MULTILINE)
-_ESCAPE = re.compile(r"\\+u([0-9a-fA-F]{4})")
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LOOSE = re.compile(r"\\+[nrt]|[\s\\\"'`]+")
 
 
@@ -57,14 +57,14 @@ def with_written_calls(reply: AIMessage, tools: Schemas, messages: Sequence[AnyM
     if reply.tool_calls or reply.invalid_tool_calls or why_unfinished(reply):
         return reply
     text, names = without_thoughts(reply.text), _names(tools)
-    found = _read(text, names)
-    if found is None:
+    row = _read(text, names)
+    if row is None:
         return reply
-    at, calls = found
+    at, calls = row
     if _is_quoted(text[at:], messages):
         return reply
-    made = [{"name": call.name, "args": _typed(call, tools), "id": None} for call in calls]
-    return reply.model_copy(update={"content": text[:at].strip(), "tool_calls": made})
+    tool_calls = [{"name": call.name, "args": _typed(call, tools), "id": None} for call in calls]
+    return reply.model_copy(update={"content": text[:at].strip(), "tool_calls": tool_calls})
 
 
 def written_call(text: str, tools: Schemas) -> str:
@@ -93,14 +93,14 @@ def _names(tools: Schemas) -> frozenset[str]:
     return frozenset(str(tool["function"]["name"]) for tool in tools)
 
 
-def _read(text: str, names: frozenset[str]) -> tuple[int, list[Call]] | None:
+def _read(text: str, names: frozenset[str]) -> tuple[int, list[SpelledCall]] | None:
     """Find where the calls of a text begin, and read them; None where it has none, or others, too."""
     text = _trimmed(text)
     first = _OPENS.search(text)
     if first is None:
         calls = _bare(text, names)
         return (0, calls) if calls else None
-    at, calls = first.start(), list[Call]()
+    at, calls = first.start(), list[SpelledCall]()
     while at < len(text):
         block = _block(text, at)
         if block is None:
@@ -111,20 +111,20 @@ def _read(text: str, names: frozenset[str]) -> tuple[int, list[Call]] | None:
     return (first.start(), known) if all(call.name for call in known) else None
 
 
-def _block(text: str, at: int) -> tuple[list[Call], int] | None:
+def _block(text: str, at: int) -> tuple[list[SpelledCall], int] | None:
     """Read what one opening mark opens, by each format of that mark; say where the next one begins."""
     for opens, closes, spelled in _COMPILED:
         if not (mark := opens.match(text, at)):
             continue
-        found = islice(closes.finditer(text, mark.end()), MOST_ENDS)
-        ends = [(each.start(), each.end()) for each in found]
+        closings = islice(closes.finditer(text, mark.end()), MOST_ENDS)
+        ends = [(each.start(), each.end()) for each in closings]
         for end, following in ends or [(len(text), len(text))]:
             if calls := _tried(spelled, text[mark.end() : end]):
                 return calls, following + len(text[following:]) - len(text[following:].lstrip(" \n\t\r;,"))
     return None
 
 
-def _bare(text: str, names: frozenset[str]) -> list[Call] | None:
+def _bare(text: str, names: frozenset[str]) -> list[SpelledCall] | None:
     """Read a text that is nothing but calls of these tools, without marks."""
     for spelled in (form.spelled for form in BARE):
         calls = [replace(call, name=_resolved(call.name, names)) for call in _tried(spelled, text)]
@@ -133,7 +133,7 @@ def _bare(text: str, names: frozenset[str]) -> list[Call] | None:
     return None
 
 
-def _tried(spelled: Spelling, text: str) -> list[Call]:
+def _tried(spelled: Spelling, text: str) -> list[SpelledCall]:
     try:
         return spelled(text)
     except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ def _resolved(name: str, names: frozenset[str]) -> str:
     return next((spelled for spelled in (name, bare, bare.replace(".", "__")) if spelled in names), "")
 
 
-def _typed(call: Call, tools: Schemas) -> dict[str, Any]:
+def _typed(call: SpelledCall, tools: Schemas) -> dict[str, object]:
     """Read the arguments that are spelled without a type by the schema of the tool: a text stays one."""
     parameters = next(
         t["function"].get("parameters", {}) for t in tools if t["function"]["name"] == call.name
@@ -166,7 +166,9 @@ def _typed(call: Call, tools: Schemas) -> dict[str, Any]:
     }
 
 
-def _of_type(value: str, schema: Mapping[str, Any]) -> Any:
+def _of_type(value: object, schema: Schema) -> object:
+    if not isinstance(value, str):
+        return value
     kinds = [schema, *schema.get("anyOf", ())]
     if any("string" in (kind.get("type") or ()) or _is_text(kind.get("enum", ())) for kind in kinds):
         return value
@@ -176,7 +178,7 @@ def _of_type(value: str, schema: Mapping[str, Any]) -> Any:
         return {"True": True, "False": False, "None": None}.get(value.strip(), value)
 
 
-def _is_text(values: Sequence[Any]) -> bool:
+def _is_text(values: Sequence[object]) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
