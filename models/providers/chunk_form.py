@@ -136,9 +136,9 @@ def from_chunks(bodies: Sequence[Mapping[str, object]], *, ended: bool) -> Json:
     used = form.used() or {"usage": None}
     whole = completion({**bodies[-1], **used, "choices": [choice]})
     if own := form.sent_back():
-        (kept,) = json_objects(own["choices"])
+        (last,) = json_objects(own["choices"])
         (first, *_) = cast(list[dict[str, Json]], whole["choices"])
-        first["message"] |= cast(Json, kept["delta"])
+        first["message"] |= cast(Json, last["delta"])
     return whole
 
 

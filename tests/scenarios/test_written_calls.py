@@ -60,3 +60,14 @@ def test_what_the_user_quotes_is_not_called(scene: Scene) -> None:
     agent = scene.agent(model=ScriptedModel(replies=[text, "It would read a."]), planning=NEVER)
     assert scene.ask(agent, f"What would {text} do?")["answer"] == "It would read a."
     assert scene.done == []
+
+
+@pytest.mark.parametrize("family", ["Hermes, Qwen 2.5 (vllm hermes)", "Llama 3 (vllm llama)"])
+def test_a_call_in_the_place_of_the_answer_of_a_plan_is_none(scene: Scene, family: str) -> None:
+    agent = scene.agent(
+        scene.plan(scene.step("a", "work.read")), SPELLINGS[family], approval={"plan": "never"}
+    )
+    output = scene.ask(agent, "Read a")
+    assert (output["status"], scene.done) == ("completed", ["a"])
+    assert "work__read" not in output["answer"]
+    assert "work.read" in output["answer"]
