@@ -110,7 +110,7 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
 
 
 def _raised_in(error: Exception) -> str:
-    """Name the module that raised an error: the OpenAI SDK asserts that the first chunk has choices (2.9)."""
+    """Name the module that raised an error: the OpenAI SDK asserts that a first chunk has choices (3.52)."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
