@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 Json = dict[str, Any]
 MANY = "many servers"
@@ -40,18 +40,28 @@ class Quirk:
     """Says why a request is refused with status 400; "" where it is not."""
     status: int = 400
     """Status of such a refusal."""
+    events: Callable[[list[Json]], list[Json]] = lambda parts: parts
+    """Changes the chunks of a stream as a row."""
+    kind: str | None = None
+    """Content type that it says instead of the documented one; "" for none at all."""
+    answers: Literal["", "whole", "stream"] = ""
+    """In which form it answers every request; "" for that which was asked for."""
+    tells: str = ""
+    """What a run has to say in its answer, since the server cannot be met; "" where it can."""
+    calls: int = 1
+    """How many calls the agent makes at once."""
 
 
-def reply_to(request: Json) -> Json:
-    """Make the message that a model would answer a request with."""
+def reply_to(request: Json, calls: int = 1) -> Json:
+    """Make the message that a model would answer a request with; an agent calls so often at once."""
     messages = request["messages"]
     system = json.dumps([message["content"] for message in messages if message["role"] != "user"])
     names = [tool["function"]["name"] for tool in request.get("tools") or ()]
     if "Role: planner" in system:
-        return _call("planner", PLAN) if "planner" in names else _says(json.dumps(PLAN))
+        return _calls(["planner"], PLAN) if "planner" in names else _says(json.dumps(PLAN))
     if "Role: agent" in system or "tickets__list" in names:
         begun = any(message["role"] == "tool" for message in messages)
-        return _says(ANSWER) if begun else _call("tickets__list", {})
+        return _says(ANSWER) if begun else _calls(["tickets__list"] * calls, {})
     return _says(ANSWER)
 
 
@@ -92,13 +102,14 @@ def _says(text: str) -> Json:
     return {"role": "assistant", "content": text}
 
 
-def _call(name: str, arguments: Json) -> Json:
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
-    }
+def _calls(names: list[str], arguments: Json) -> Json:
+    """Call each of some tools, the first with these arguments, the others for closed tickets."""
+    calls = []
+    for at, name in enumerate(names):
+        spelled = json.dumps({"status": "closed"} if at else arguments)
+        function = {"name": name, "arguments": spelled}
+        calls.append({"id": f"call_{at + 1}", "type": "function", "function": function})
+    return {"role": "assistant", "content": None, "tool_calls": calls}
 
 
 class QuirkServer:
@@ -144,17 +155,20 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"error": {"message": refusal, "type": "invalid_request_error", "code": None}}
             self._send(quirk.status, "application/json", json.dumps(error).encode())
             return
-        whole = completion(reply_to(request))
-        if not request.get("stream"):
+        whole = completion(reply_to(request, quirk.calls))
+        streamed = request.get("stream") if not quirk.answers else quirk.answers == "stream"
+        if not streamed:
             body = json.dumps(quirk.part(whole)).encode()
-            self._send(200, "application/json", quirk.wire(body, False))
+            self._send(200, "application/json", quirk.wire(body, False), quirk.kind)
             return
-        events = b"".join(b"data: %s\n\n" % json.dumps(quirk.part(each)).encode() for each in chunks(whole))
-        self._send(200, "text/event-stream", quirk.wire(events + b"data: [DONE]\n\n", True))
+        parts = quirk.events([quirk.part(each) for each in chunks(whole)])
+        events = b"".join(b"data: %s\n\n" % json.dumps(each).encode() for each in parts)
+        self._send(200, "text/event-stream", quirk.wire(events + b"data: [DONE]\n\n", True), quirk.kind)
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def _send(self, status: int, usual: str, body: bytes, kind: str | None = None) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        if kind := usual if kind is None else kind:
+            self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

@@ -57,6 +57,11 @@ STREAM = (
         ),
     ),
     Quirk(
+        "choices is null in the first chunk",
+        "proxies",
+        wire=_in_stream(lambda body: b'data: {"id":"","object":"","choices":null}\n\n' + body),
+    ),
+    Quirk(
         "choices is null in the last chunk",
         "proxies",
         wire=_in_stream(lambda body: body.replace(b'"choices": [], "usage"', b'"choices": null, "usage"')),

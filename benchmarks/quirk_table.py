@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from benchmarks.quirk_failures import FAILURES
+from benchmarks.quirk_pieces import BODIES, PARALLEL, PIECES
 from benchmarks.quirk_server import MANY, Json, Quirk
 from benchmarks.quirk_streams import REFUSALS, STREAM
 
@@ -35,14 +37,14 @@ def _top(name: str, value: object) -> Callable[[Json], Json]:
 
 def _choice(name: str, value: object) -> Callable[[Json], Json]:
     def change(content: Json) -> None:
-        for choice in content["choices"]:
+        for choice in content["choices"] or ():
             _put(choice, name, value)
 
     return _changed(change)
 
 
 def _messages(content: Json) -> Iterator[Json]:
-    for choice in content["choices"]:
+    for choice in content["choices"] or ():
         yield choice["message"] if "message" in choice else choice["delta"]
 
 
@@ -102,7 +104,7 @@ def _text(spell: Callable[[str], Any]) -> Callable[[Json], Json]:
 
 def _finish(value: object) -> Callable[[Json], Json]:
     def change(content: Json) -> None:
-        for choice in content["choices"]:
+        for choice in content["choices"] or ():
             if choice["finish_reason"] is not None:
                 _put(choice, "finish_reason", value)
 
@@ -115,6 +117,14 @@ def _usage(value: object) -> Callable[[Json], Json]:
             _put(content, "usage", value)
 
     return _changed(change)
+
+
+@_changed
+def _refusal(content: Json) -> None:
+    for message in _messages(content):
+        if isinstance(message.get("content"), str) and message["content"]:
+            message["refusal"] = message["content"]
+            message["content"] = None
 
 
 _PLAN_TEXT = json.dumps(
@@ -162,6 +172,7 @@ FIELDS = (
     Quirk("finish reason STOP", "Gemini", _finish("STOP")),
     Quirk("finish reason function_call", "Azure", _finish("function_call")),
     Quirk("finish reason stop with calls", "Ollama, LM Studio", _finish("stop")),
+    Quirk("finish reason tool_calls without calls", "LM Studio", _finish("tool_calls")),
 )
 MESSAGES = (
     Quirk("no role", "proxies", _message("role", GONE)),
@@ -175,6 +186,7 @@ MESSAGES = (
     Quirk("reasoning_content", "DeepSeek, vLLM", _message("reasoning_content", "I think.")),
     Quirk("reasoning_content is null", "DeepSeek", _message("reasoning_content", None)),
     Quirk("reasoning", "OpenRouter, Groq", _message("reasoning", "I think.")),
+    Quirk("content as a refusal", "OpenAI", _refusal),
     Quirk("function_call is null", "older vLLM", _message("function_call", None)),
     Quirk("tool_calls is null", "Groq, Mistral", _without_calls(None)),
     Quirk("tool_calls is an empty list", "vLLM, LM Studio", _without_calls([])),
@@ -214,4 +226,4 @@ CALLS = (
 )
 
 
-QUIRKS = (*FIELDS, *MESSAGES, *CALLS, *STREAM, *REFUSALS)
+QUIRKS = (*FIELDS, *MESSAGES, *CALLS, *STREAM, *REFUSALS, *PARALLEL, *PIECES, *BODIES, *FAILURES)

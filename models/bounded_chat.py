@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessageChunk, BaseMessage
-from langchain_core.messages.tool import ToolCallChunk, tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_openai import ChatOpenAI
 from openai import BaseModel
 
 from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
-from planwright.models.providers.common_form import REASONING, plain_arguments
+from planwright.models.providers.common_form import REASONING
 from planwright.models.providers.sent_back import SENT_BACK, hand_over, with_sent_back
+from planwright.models.replies.held_calls import HeldCalls
 from planwright.security.reply_size import MOST_LISTS, count_lists
 
 AS_THEY_ARE = ("messages", "tools", "response_format")
-LONGEST_QUOTED = 2000  # characters of arguments that are no JSON
 
 
 class BoundedChat(ChatOpenAI):
@@ -40,7 +38,7 @@ class BoundedChat(ChatOpenAI):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **more: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        size, lists, calls = 0, 0, _Calls()
+        size, lists, calls = 0, 0, HeldCalls(quoted=True)
         async for chunk in super()._astream(messages, stop, None, **more):
             arguments = calls.take(chunk.message)
             size += len(chunk.message.text) + len(arguments)
@@ -106,65 +104,6 @@ def _keep(message: BaseMessage, thoughts: object, own: object) -> None:
     if isinstance(thoughts, str) and thoughts:
         message.additional_kwargs[REASONING] = thoughts
     hand_over(own)
-
-
-@dataclass
-class _Call:
-    """One call of a reply, as far as it has come in."""
-
-    index: int | None
-    """Number of the call in the reply; None where the provider sends none."""
-    id: str | None
-    """Id of the call; None where the provider sends none."""
-    name: str = ""
-    """Name of the tool, as far as it has come in."""
-    pieces: list[str] = field(default_factory=list)
-    """Pieces of its arguments, as they came in."""
-
-
-class _Calls:
-    """The calls of a reply, in the order in which they began."""
-
-    def __init__(self) -> None:
-        self._calls: list[_Call] = []
-        self._newest: dict[int | None, _Call] = {}
-
-    def take(self, message: BaseMessage) -> str:
-        """Take the pieces of calls out of a piece of a reply, and return those of their arguments."""
-        if not isinstance(message, AIMessageChunk) or not message.tool_call_chunks:
-            return ""
-        pieces = [self._add(chunk) for chunk in message.tool_call_chunks]
-        message.tool_call_chunks, message.tool_calls, message.invalid_tool_calls = [], [], []
-        return "".join(pieces)
-
-    def whole(self) -> list[ToolCallChunk]:
-        """Return the calls with all of their arguments. Long ones that are no JSON are quoted in part."""
-        return [
-            tool_call_chunk(name=call.name or None, args=_parsable(call), id=call.id, index=call.index)
-            for call in self._calls
-        ]
-
-    def _add(self, chunk: ToolCallChunk) -> str:
-        index, id_ = chunk["index"], chunk["id"]
-        call = self._newest.get(index)
-        if call is None or (id_ and call.id and id_ != call.id):
-            call = self._newest[index] = _Call(index, id_)
-            self._calls.append(call)
-        piece = str(json.loads(chunk["args"])) if chunk["args"] else ""
-        call.id, call.name = call.id or id_, call.name + (chunk["name"] or "")
-        call.pieces.append(piece)
-        return piece
-
-
-def _parsable(call: _Call) -> str:
-    """Join the arguments of a call; what would take long to be found wrong is shortened to a text."""
-    arguments = plain_arguments("".join(call.pieces))
-    if len(arguments) > LONGEST_QUOTED:
-        try:
-            json.loads(arguments, strict=False)
-        except (ValueError, RecursionError):
-            return json.dumps(f"{arguments[:LONGEST_QUOTED]}…")
-    return arguments
 
 
 async def _reported(

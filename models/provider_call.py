@@ -22,6 +22,7 @@ from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamedReply, StreamWatch
 from planwright.models.replies.structured import asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.replies.written_calls import with_written_calls
 from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
@@ -78,7 +79,9 @@ class ProviderCalls:
             broken.used = tokens_of(counted, estimate) if counted.usage_metadata else None
             broken.worked = True
             raise read.failure(broken)
-        return read_calls(bridge.whole(reply), nonce) if bridge else received.complete(read.whole(reply))
+        if bridge:
+            return read_calls(bridge.whole(reply), nonce)
+        return received.complete(with_written_calls(read.whole(reply), call.tools, call.messages))
 
     def _limit(self, route: ModelRoute, left_s: float, looked: Callable[[float], None]) -> AttendedTimeout:
         """Say how long a call may take; the embedded planner, which is no provider, takes its time."""

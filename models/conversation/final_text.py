@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
 from planwright.domain.doubt import UNDECIDED
+from planwright.models.providers.common_form import REASONING
 from planwright.models.replies.truncated import why_unfinished
 from planwright.state.loop_state import CallDoubt, LoopOutcome
 
 NOTHING = "(The model ended without a word.)"
+THOUGHTS = (
+    "(The provider sent all of this as thoughts, and no answer. If it is one, switch off the reasoning parser"
+    " of the server, or thinking: providers.<name>.thinking.)"
+)
 NOT_CALLED = (
     "You wrote a call of {name} as text, and nothing was called."
     " Call the tool itself, or answer without a call."
 )
 WRITTEN = "(The model wrote its calls as text, and nothing was called.)"
-_CALL = re.compile(
-    r"<\|?tool_call\|?>|<function_call>|\[TOOL_CALLS\]|<function=(?P<name>[\w.-]+)>", re.IGNORECASE
-)
-_NAME = re.compile(r'"name"\s*:\s*"([\w.-]+)"')
 
 
 def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
@@ -29,7 +29,9 @@ def closing_words(reply: AIMessage, text: str) -> LoopOutcome:
     if why := why_unfinished(reply):
         return LoopOutcome(status="failed", code="model", text=part(text, why))
     if not text.strip():
-        return LoopOutcome(status="failed", code="model", text=NOTHING)
+        thoughts = reply.additional_kwargs.get(REASONING)
+        text = f"{thoughts}\n{THOUGHTS}" if isinstance(thoughts, str) and thoughts.strip() else NOTHING
+        return LoopOutcome(status="failed", code="model", text=text)
     return LoopOutcome(status="completed", text=text)
 
 
@@ -47,18 +49,6 @@ def phrase(questions: JsonValue) -> str:
 def without_call(text: str) -> LoopOutcome:
     """End a loop whose model was told that it writes its calls as text, and did so again."""
     return LoopOutcome(status="failed", code="model", text=f"{text.strip()}\n{WRITTEN}")
-
-
-def written_call(reply: AIMessage, names: Container[str]) -> str:
-    """Name the tool that a reply calls in its text, and by no call; "" where it does not.
-
-    Chat templates of open models spell calls so (https://huggingface.co/docs/transformers/chat_extras); a
-    server that does not read them passes them on as words.
-    """
-    if reply.tool_calls or reply.invalid_tool_calls or not (tag := _CALL.search(reply.text)):
-        return ""
-    name = tag["name"] or next(iter(_NAME.findall(reply.text, tag.end())), "")
-    return name if name in names else ""
 
 
 def with_doubts(outcome: LoopOutcome, doubts: Iterable[CallDoubt]) -> LoopOutcome:

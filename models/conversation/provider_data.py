@@ -27,14 +27,17 @@ _OWN = (PROVIDER_DATA, SENT_BACK, REASONING)
 def with_provider_data(reply: AIMessage, route: ModelRoute, invocation: Invocation, key: str) -> AIMessage:
     """Keep of a reply what its provider wants back, under who that is; what cannot be kept is told.
 
-    What is there to be shown of its thinking is left out: it was streamed, and no state holds it twice.
+    What is there to be shown of its thinking is left out: it was streamed, and no state holds it twice. Where
+    it is all that there is, it stays, to be told.
     """
-    own = reply.additional_kwargs.get(SENT_BACK)
+    own, thoughts = reply.additional_kwargs.get(SENT_BACK), reply.additional_kwargs.get(REASONING)
     rest = {name: held for name, held in reply.additional_kwargs.items() if name not in _OWN}
     if own and (why := _why_not(own, invocation.redactor)):
         invocation.emit("provider_data_dropped", {**_names(route), "cause": why}, key)
     elif own:
         rest[PROVIDER_DATA] = {**_names(route), SENT_BACK: own}
+    if thoughts and not (reply.text.strip() or reply.tool_calls):
+        rest[REASONING] = thoughts
     return reply.model_copy(update={"additional_kwargs": rest})
 
 

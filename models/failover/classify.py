@@ -53,6 +53,7 @@ _NOT_SENT = frozenset(
     + ("LocalProtocolError", "ConnectionRefusedError", "gaierror")
 )
 _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
+_SDKS = ("openai.", "langchain_openai.", "langchain_core.")
 
 
 def classify(error: Exception, provider: str, *, in_code: bool = False) -> ModelError | None:
@@ -97,13 +98,23 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
         return ModelUnavailable(
             f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
         )
-    if kinds & _STUMBLED and in_code:
+    stumbled = kinds & _STUMBLED or ("AssertionError" in kinds and _raised_in(error).startswith(_SDKS))
+    if stumbled and in_code:
         cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
         return ModelUnavailable(cause, "mend its class, or try again later")
-    if kinds & _STUMBLED:  # the SDK stumbled over it
-        report = says[:LONGEST_QUOTED] if _OVERLOAD.search(says) else "it is no chat completion"
+    if stumbled:  # the SDK, over what came
+        message = _carried(error).get("message") or (says if _OVERLOAD.search(says) else "")
+        report = str(message)[:LONGEST_QUOTED] or "it is no chat completion"
         return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
     return None
+
+
+def _raised_in(error: Exception) -> str:
+    """Name the module that raised an error: the OpenAI SDK asserts that a first chunk has choices (3.52)."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return str(at.tb_frame.f_globals.get("__name__", "")) if at else ""
 
 
 def _provider_text(error: Exception) -> str:

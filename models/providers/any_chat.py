@@ -19,6 +19,7 @@ from planwright.domain.errors import ModelOutputInvalid
 from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.providers.common_form import REASONING, read_reason
 from planwright.models.providers.sent_back import SENT_BACK, hand_over
+from planwright.models.replies.held_calls import HeldCalls
 
 _ENDS = ("finish_reason", "stop_reason", "done_reason", "status")
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -85,6 +86,7 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
         **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         (client, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
+        calls = HeldCalls()
         async for chunk in own._astream(client, _given_back(messages, marks), stop, None, **rest):
             piece = chunk.message
             if isinstance(piece, AIMessageChunk):
@@ -94,11 +96,14 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
                 raise ModelOutputInvalid(
                     f"the reply has more than {LONGEST_REPLY:,} characters", "answer with fewer words"
                 )
-            yield ChatGenerationChunk(message=_worded(piece), generation_info=_rest(chunk.generation_info))
+            words = _worded(piece)
+            calls.take(words)
+            yield ChatGenerationChunk(message=words, generation_info=_rest(chunk.generation_info))
         if pieces:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
             hand_over(_own(whole))
-            yield ChatGenerationChunk(message=AIMessageChunk(content=""), generation_info=_end(whole))
+            last = AIMessageChunk(content="", tool_call_chunks=calls.whole())
+            yield ChatGenerationChunk(message=last, generation_info=_end(whole))
 
     return _astream
 

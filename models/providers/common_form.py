@@ -35,89 +35,43 @@ KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error
 
 
 def completion(body: Mapping[str, object]) -> Json:
-    """Put a whole completion into the documented form."""
-    choices = [_choice(position, choice) for position, choice in enumerate(_objects(body.get("choices")))]
+    """Put a whole completion into the documented form; what is none becomes the error that it tells of."""
+    choices = [_choice(position, choice) for position, choice in enumerate(json_objects(body.get("choices")))]
+    if error := error_in(body) or (None if choices else as_error(no_completion(body))):
+        return error
     return {
         **body,
-        **_head(body, "chat.completion"),
+        **head_of(body, "chat.completion"),
         "choices": choices,
         "usage": read_usage(body.get("usage")),
     }
 
 
-class ChunkForm:
-    """Puts the chunks of one stream into the documented form, in their order."""
+def as_error(says: str) -> Json:
+    """Spell what a server says, or what is wrong with its reply, as the documented error."""
+    return {"error": {"message": says, "code": None}}
 
-    def __init__(self) -> None:
-        self._ended = False  # whether a reason of the end has come
-        self._calls: list[str] = []  # ids of the calls, by their place
-        self._places: dict[object, int] = {}  # of the calls, by the number that the server gives them
-        self._head: Json = {}
-        self._usage: Json | None = None  # the newest; some servers count it up in every chunk
-        self._sent_back = SentBack()
 
-    def chunk(self, body: Mapping[str, object]) -> Json:
-        """Put the next chunk into the documented form."""
-        choices = [self._choice(position, c) for position, c in enumerate(_objects(body.get("choices")))]
-        self._head = _head(body, "chat.completion.chunk")
-        self._usage = read_usage(body.get("usage")) or self._usage
-        return {**body, **self._head, "choices": choices, "usage": None}
+def error_in(body: Mapping[str, object]) -> Json | None:
+    """Find the error that a body tells of, in whichever form its server does; None where it is none.
 
-    def used(self) -> Json | None:
-        """Give the chunk that says, once for the stream, what was used; None where nothing is said of it."""
-        usage, self._usage = self._usage, None
-        return {**self._head, "choices": [], "usage": usage} if usage else None
+    Older vLLM says `"object": "error"` beside the words; others say a text where an object is documented.
+    """
+    error = body.get("error")
+    if body.get("object") == "error":
+        error = {name: held for name, held in body.items() if name != "object"}
+    if not error:
+        return None
+    more = dict(error) if isinstance(error, Mapping) else {}
+    return {"error": {"code": None, **more, "message": _words(more.get("message") or error)}}
 
-    def sent_back(self) -> Json | None:
-        """Give the chunk with all that the server wants back of this message; None where that is nothing."""
-        own, self._sent_back = self._sent_back.whole(), SentBack()
-        choice: Json = {"index": 0, "delta": {SENT_BACK: own}, "finish_reason": None}
-        return {**self._head, "choices": [choice], "usage": None} if own else None
 
-    def last(self) -> Json | None:
-        """Give the chunk that is missing where a stream ended without a finish reason."""
-        if self._ended or not self._head:
-            return None
-        self._ended = True
-        choice: Json = {"index": 0, "delta": {}, "finish_reason": "tool_calls" if self._calls else "stop"}
-        return {**self._head, "choices": [choice], "usage": None}
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
-    def _choice(self, position: int, choice: Json) -> Json:
-        if isinstance(piece := choice.get("delta"), Mapping):
-            self._sent_back.add(piece)
-        delta = _message(choice.get("delta"), self._call)
-        end = read_reason(choice.get("finish_reason"), bool(self._calls))
-        self._ended = self._ended or end is not None
-        index = choice.get("index")
-        return {
-            **choice,
-            "index": index if isinstance(index, int) else position,
-            "delta": delta,
-            "finish_reason": end,
-        }
 
-    def _call(self, _: int, call: Json) -> Json:
-        """Give a piece of a call its place, and an id to the first one of each call."""
-        place = self._place(call)
-        function = _function(call)
-        if place < len(self._calls):
-            call.pop("id", None)
-            if not function.get("name"):
-                function.pop("name", None)
-        else:
-            self._calls.append(_call_id(call, place))
-            call["id"] = self._calls[place]
-        self._sent_back.add_call(self._calls[place], call)
-        arguments = function.get("arguments")
-        function["arguments"] = arguments if isinstance(arguments, str) else _spelled(arguments, "")
-        return {**call, "index": place, "type": "function", "function": function}
-
-    def _place(self, call: Json) -> int:
-        key = call.get("index")
-        if key is None:  # a server that numbers no calls sends each in one piece, or its pieces in a row
-            begins = bool(_function(call).get("name"))
-            return len(self._calls) if begins or not self._calls else len(self._calls) - 1
-        return self._places.setdefault(key, len(self._calls))
+def no_completion(body: Mapping[str, object]) -> str:
+    return f"it is no chat completion: {_words(dict(body))}"
 
 
 def plain_arguments(text: str) -> str:
@@ -168,7 +122,7 @@ def read_reason(value: object, calls: bool) -> str | None:
     return "tool_calls" if calls and known == "stop" else known
 
 
-def _head(body: Mapping[str, object], kind: str) -> Json:
+def head_of(body: Mapping[str, object], kind: str) -> Json:
     created, id_ = body.get("created"), body.get("id")
     return {
         "id": str(id_) if id_ else "chatcmpl-0",
@@ -182,7 +136,7 @@ def _choice(position: int, choice: Json) -> Json:
     sent_back = SentBack()
     if isinstance(piece := choice.get("message"), Mapping):
         sent_back.add(piece)
-    message = _message(choice.get("message"), partial(_whole_call, sent_back))
+    message = spelled_message(choice.get("message"), partial(_whole_call, sent_back))
     message.setdefault("content", None)
     message["role"] = "assistant"
     if own := sent_back.whole():
@@ -192,7 +146,7 @@ def _choice(position: int, choice: Json) -> Json:
     return {**choice, "index": position, "message": message, "finish_reason": end or whole}
 
 
-def _message(value: object, spell: _Speller) -> Json:
+def spelled_message(value: object, spell: _Speller) -> Json:
     message: Json = dict(value) if isinstance(value, Mapping) else {}
     if not message.get("role"):
         message.pop("role", None)
@@ -200,7 +154,9 @@ def _message(value: object, spell: _Speller) -> Json:
         message[REASONING] = thoughts
     if isinstance(content := message.get("content"), list):
         message["content"] = "".join(_texts(content))
-    calls = [spell(position, dict(call)) for position, call in enumerate(_objects(message.get("tool_calls")))]
+    if not message.get("content") and isinstance(refusal := message.get("refusal"), str) and refusal:
+        message["content"] = refusal
+    calls = [spell(position, call) for position, call in enumerate(_calls(message))]
     if calls:
         message["tool_calls"] = calls
     else:
@@ -208,16 +164,24 @@ def _message(value: object, spell: _Speller) -> Json:
     return message
 
 
+def _calls(message: Json) -> list[Json]:
+    """List the calls of a message, also where it has one only and no list, or the function of older APIs."""
+    calls, legacy = message.get("tool_calls"), message.pop("function_call", None)
+    if isinstance(legacy, Mapping) and not calls:
+        return [{"index": 0, "function": dict(legacy)}]
+    return json_objects([calls] if isinstance(calls, Mapping) else calls)
+
+
 def _whole_call(sent_back: SentBack, position: int, call: Json) -> Json:
-    function = _function(call)
+    function = function_of(call)
     sent_back.add_call(_call_id(call, position), call)
     arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else _spelled(arguments, "{}")
+    text = arguments if isinstance(arguments, str) else spelled_arguments(arguments, "{}")
     function["arguments"] = plain_arguments(text)
     return {**call, "id": _call_id(call, position), "type": "function", "function": function}
 
 
-def _function(call: Json) -> Json:
+def function_of(call: Json) -> Json:
     function = call.get("function")
     return dict(function) if isinstance(function, Mapping) else {}
 
@@ -226,7 +190,7 @@ def _call_id(call: Json, position: int) -> str:
     return str(call.get("id") or f"call_{position}")
 
 
-def _spelled(arguments: object, nothing: str) -> str:
+def spelled_arguments(arguments: object, nothing: str) -> str:
     return nothing if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 
@@ -243,7 +207,7 @@ def _thoughts(message: Json) -> str:
     """Join what a model says of its thinking, in whichever field its server puts that."""
     fields = (message.pop(name, None) for name in (REASONING, "reasoning"))
     parts = content if isinstance(content := message.get("content"), list) else []
-    thinking = [part.get("thinking") for part in _objects(parts) if part.get("type") == "thinking"]
+    thinking = [part.get("thinking") for part in json_objects(parts) if part.get("type") == "thinking"]
     sources = [*fields, *("".join(_texts(each)) if isinstance(each, list) else each for each in thinking)]
     return next((text for text in sources if isinstance(text, str) and text), "")
 
@@ -256,5 +220,5 @@ def _number(value: object) -> int | None:
     return int(value) if isinstance(value, str) and value.isdecimal() else None
 
 
-def _objects(value: object) -> list[Json]:
+def json_objects(value: object) -> list[Json]:
     return [dict(entry) for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []

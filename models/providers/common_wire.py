@@ -3,72 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import cast
 
 import httpx
 
 from planwright.models.bounded import Bounded
-from planwright.models.providers.common_form import ChunkForm, completion
+from planwright.models.providers.chunk_form import ChunkForm, from_chunks
+from planwright.models.providers.common_form import as_error, completion
 from planwright.models.providers.sent_back import Json
 
 BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
+LONGEST_QUOTED = 200  # characters of what is no reply
+_NONE = "it is no chat completion"
+_FIRST = json.JSONDecoder()
+_FIELDS = (b"data:", b"event:", b"id:", b"retry:", b":")
 
 
 class CommonWire(Bounded):
-    """Send over HTTP, and read every reply as OpenAI documents it."""
+    """Send over HTTP, and read every reply as OpenAI documents it, whatever its content type says."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request. Raises httpx.TransportError and what Bounded raises."""
         response = await super().handle_async_request(request)
-        if request.url.path.endswith("/responses"):  # events and items of another form
+        if request.url.path.endswith("/responses") or not response.is_success:  # events of another form
             return response
-        kind = response.headers.get("content-type", "").lower()
-        if response.is_success and kind.startswith("text/event-stream"):
+        if _asks_for_a_stream(request):
             response.stream = _Chunks(cast(httpx.AsyncByteStream, response.stream))
-        elif response.is_success and kind.startswith("application/json"):
-            try:
-                body = await response.aread()
-            finally:
-                await response.aclose()
-            headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-            if _asks_for_a_stream(request):
-                return httpx.Response(response.status_code, content=_as_event(body))
-            return httpx.Response(response.status_code, headers=headers, content=_whole(body))
-        return response
+            return response
+        try:
+            body = await response.aread()
+        finally:
+            await response.aclose()
+        left_out = ("content-length", "content-type")
+        headers = {name: value for name, value in response.headers.items() if name not in left_out}
+        headers["content-type"] = "application/json"
+        return httpx.Response(response.status_code, headers=headers, content=_whole(body))
 
 
 def _asks_for_a_stream(request: httpx.Request) -> bool:
     return b'"stream":true' in request.content.replace(b" ", b"")
-
-
-def _as_event(body: bytes) -> bytes:
-    """Spell JSON that came instead of a stream as its one event.
-
-    Gateways that report an error with status 200 do so as JSON, whatever was asked for. The OpenAI SDK looks
-    for events in it, finds none, and the error is lost: a conversation that is too long looks like an outage.
-    The whole completion of a server that does not stream is one chunk.
-    """
-    try:
-        content = json.loads(body.removeprefix(BOM))
-    except ValueError:
-        content = None
-    if isinstance(content, dict) and isinstance(content.get("choices"), list) and not content.get("error"):
-        return _spelled(_one_chunk(completion(content)))
-    return b"".join(b"data: " + line + b"\n" for line in body.splitlines()) + b"\n"
-
-
-def _one_chunk(content: Json) -> Json:
-    """Spell a completion as the one chunk of a stream."""
-    choices = []
-    for choice in cast(list[Json], content["choices"]):
-        delta = dict(cast(Json, choice.get("message") or {}))
-        calls = cast(list[Json], delta.get("tool_calls") or [])
-        delta["tool_calls"] = [{**call, "index": at} for at, call in enumerate(calls)]
-        rest = {name: value for name, value in choice.items() if name != "message"}
-        choices.append({**rest, "delta": delta})
-    return {**content, "object": "chat.completion.chunk", "choices": choices}
 
 
 class _Chunks(httpx.AsyncByteStream):
@@ -78,22 +53,72 @@ class _Chunks(httpx.AsyncByteStream):
         self._stream = stream
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        form, data = ChunkForm(), list[bytes]()
+        events, bare = _Events(), list[bytes]()
         async for line in _lines(self._stream):
-            if line.startswith(b"data:"):
-                data.append(line[5:].removeprefix(b" "))
-            elif not line and data:
-                yield _event(form, b"\n".join(data))
-                data.clear()
-        if data:
-            yield _event(form, b"\n".join(data))
-        for chunk in (form.sent_back(), form.used()):  # no [DONE] came
-            if chunk:
-                yield _spelled(chunk)
+            if line and not line.startswith(_FIELDS) and not events.begun:
+                bare.append(line)
+            elif chunk := events.read(line):
+                yield chunk
+        for line in _as_events(bare):
+            yield events.read(line)
+        yield events.end()
 
     async def aclose(self) -> None:
         """Close the connection, or give it back."""
         await self._stream.aclose()
+
+
+class _Events:
+    """Reads the lines of a stream, and spells each event of it anew."""
+
+    def __init__(self) -> None:
+        self.begun = False
+        self._form, self._data, self._name = ChunkForm(), list[bytes](), b""
+
+    def read(self, line: bytes) -> bytes:
+        """Read the next line; give what an event says that it ends, nothing where there is none."""
+        if line.startswith(b"data:"):
+            self.begun = True
+            self._data.append(line[5:].removeprefix(b" "))
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip()
+        elif not line:
+            data, name = b"\n".join(self._data), self._name
+            self._data, self._name = [], b""
+            return self._event(data, name) if data.strip() else b""
+        return b""
+
+    def end(self) -> bytes:
+        """Give what the end of the stream says, also of an event that no blank line has ended."""
+        chunks = (self._form.sent_back(), self._form.used(), self._form.missing())  # of no [DONE]
+        return self.read(b"") + b"".join(_spelled(chunk) for chunk in chunks if chunk)
+
+    def _event(self, data: bytes, name: bytes) -> bytes:
+        form = self._form
+        if data.strip() == DONE:
+            ends = (form.missing(), form.sent_back(), form.last(), form.used())
+            return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
+        body = _read(data)
+        if body is None:
+            return _spelled(as_error(f"{_NONE}: {_quoted(data)}"))
+        if name == b"error":
+            body = {"error": body.get("error") or body}
+        chunk = form.chunk(body)
+        return _spelled(chunk) if chunk.get("error") or isinstance(body.get("choices"), list) else b""
+
+
+def _as_events(lines: list[bytes]) -> list[bytes]:
+    """Take what is no stream for the data of events: one body over many lines, or one in each line.
+
+    Gateways that report an error with status 200 do so as JSON, whatever was asked for. The OpenAI SDK looks
+    for events in it, finds none, and the error is lost: a conversation that is too long looks like an outage.
+    The whole completion of a server that does not stream is one chunk.
+    """
+    each = [_read(line) for line in lines]
+    if len(lines) > 1 and all(each):  # as Ollama's own API streams
+        return [part for line in lines for part in (b"data: " + line, b"")]
+    whole = b"\n".join(lines)
+    return [b"data: " + line for line in whole.splitlines()] + ([b"", b"data: [DONE]", b""] if lines else [])
 
 
 async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
@@ -110,30 +135,36 @@ async def _lines(stream: httpx.AsyncByteStream) -> AsyncIterator[bytes]:
         yield rest.removesuffix(b"\r")
 
 
-def _event(form: ChunkForm, data: bytes) -> bytes:
-    """Spell one event anew; nothing where it says nothing."""
-    if data.strip() == DONE:
-        ends = (form.sent_back(), form.last(), form.used())
-        return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
+def _read(data: bytes) -> Json | None:
+    """Read the object that stands first in some bytes; an empty one for null, None for what is no object."""
+    text = data.decode("utf-8", "replace").strip()
     try:
-        body = json.loads(data)
-    except ValueError:
-        return b"data: " + data.replace(b"\n", b"\ndata: ") + b"\n\n" if data.strip() else b""
-    if not isinstance(body, dict) or not body:
-        return b""
-    return _spelled(form.chunk(body) if not body.get("error") else body)
-
-
-def _spelled(body: dict[str, object]) -> bytes:
-    return b"data: " + json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n\n"
+        body, _ = _FIRST.raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return {} if body is None else body if isinstance(body, dict) else None
 
 
 def _whole(body: bytes) -> bytes:
-    """Spell a whole completion anew; what is none stays as it is."""
-    try:
-        content = json.loads(body.removeprefix(BOM))
-    except ValueError:
-        return body
-    if not isinstance(content, dict) or content.get("error") or not isinstance(content.get("choices"), list):
-        return body
-    return json.dumps(completion(content), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    """Spell a whole completion anew, also where it comes as a stream; what is none is an error."""
+    body = body.removeprefix(BOM)
+    content = _read(body)
+    if content is None and body.lstrip().startswith(_FIELDS):
+        chunks = list(_chunks(body))
+        content = from_chunks(chunks, ended=DONE in body) if chunks else None
+    spelled = completion(content) if content else as_error(f"{_NONE}: {_quoted(body)}")
+    return json.dumps(spelled, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _chunks(body: bytes) -> Iterator[Json]:
+    for line in body.splitlines():
+        if line.startswith(b"data:") and (chunk := _read(line[5:])):
+            yield chunk
+
+
+def _quoted(data: bytes) -> str:
+    return " ".join(data.decode("utf-8", "replace").split())[:LONGEST_QUOTED] or "nothing came"
+
+
+def _spelled(body: Json) -> bytes:
+    return b"data: " + json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n\n"

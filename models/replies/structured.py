@@ -17,6 +17,8 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
+from planwright.domain.plan_wrappers import strict_json
+from planwright.models.providers.common_form import REASONING
 from planwright.prompts import as_data, render
 from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
@@ -78,13 +80,25 @@ def with_form(messages: Sequence[AnyMessage], schema: Schema | None) -> list[Any
 
 
 def answered(reply: AIMessage) -> AIMessage:
-    """Put the answer into the text of a reply; a call that could not be read is left to be repaired."""
+    """Put the answer into the text of a reply; a call that could not be read is left to be repaired.
+
+    Thoughts that are nothing but one object are the answer where there is no other.
+    """
     if len(calls := [*reply.tool_calls, *reply.invalid_tool_calls]) > 1:
         content = " ".join(json.dumps(call["args"], ensure_ascii=False) for call in calls)  # read as several
     elif reply.tool_calls:
         content = json.dumps(reply.tool_calls[0]["args"], ensure_ascii=False)
     elif reply.invalid_tool_calls:
         content = reply.invalid_tool_calls[0]["args"] or ""
+    elif not reply.text.strip() and _is_object(reply.additional_kwargs.get(REASONING)):
+        content = str(reply.additional_kwargs[REASONING])  # its server takes what comes for thoughts
     else:
         return reply
     return reply.model_copy(update={"content": content, "tool_calls": [], "invalid_tool_calls": []})
+
+
+def _is_object(thoughts: object) -> bool:
+    try:
+        return isinstance(thoughts, str) and isinstance(strict_json(thoughts), dict)
+    except (ValueError, RecursionError):
+        return False

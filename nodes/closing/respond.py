@@ -9,10 +9,12 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
 from planwright.execution.surroundings import SurroundingsReader
+from planwright.execution.tool_calls import wire_name
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.answering import answer_from_results
+from planwright.models.replies.written_calls import written_call
 from planwright.prompts import instructed, section
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import Invocation, invocation_of
@@ -24,7 +26,8 @@ def respond(
 ) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
-    Where there are none, a run without a whole answer has failed.
+    So they do where a model writes a call in its place. Where there are none, a run without a whole answer
+    has failed.
     """
 
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
@@ -47,6 +50,8 @@ def respond(
             if not results:
                 raise
             return {"answer": f"{error}\n{answer_from_results(results)}", "status": ended_by(error)}
+        called = [{"function": {"name": wire_name(str(entry["capability"]))}} for entry in results]
+        text = "" if written_call(text, called) else text
         if not text.strip() and not results:
             return {"answer": NOTHING, "status": "failed"}
         text = text if text.strip() else answer_from_results(results)

@@ -26,11 +26,11 @@ from planwright.models.conversation.final_text import (
     ending_with_questions,
     part,
     without_call,
-    written_call,
 )
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.model_calls import ChatPrompt
+from planwright.models.replies.written_calls import written_call
 from planwright.planning.reply_order import in_stages
 from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
@@ -126,8 +126,8 @@ async def _ask(
 ) -> tuple[AIMessage, list[AnyMessage]]:
     """Ask the model; once more where it writes a call as text, with what it was told of that."""
     reply = await models.chat(loop.route, chat, invocation, key, loop.budgets)
-    name = written_call(reply, _names(chat))
-    if not name:
+    name = written_call(reply.text, chat.tools)
+    if not name or reply.tool_calls or reply.invalid_tool_calls:
         return reply, []
     notes: list[AnyMessage] = [
         AIMessage(reply.text, id=f"{key}_written"),
@@ -139,11 +139,7 @@ async def _ask(
 
 def _closing(reply: AIMessage, text: str, chat: ChatPrompt) -> LoopOutcome:
     """End a loop with the words of its model; a call in words is none, and completes nothing."""
-    return without_call(text) if written_call(reply, _names(chat)) else closing_words(reply, text)
-
-
-def _names(chat: ChatPrompt) -> set[str]:
-    return {str(tool["function"]["name"]) for tool in chat.tools}
+    return without_call(text) if written_call(reply.text, chat.tools) else closing_words(reply, text)
 
 
 def _stopped(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> LoopOutcome | None:

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelError, ModelRejected, ModelUnavailable
 from planwright.models.failover.classify import classify
+from tests.wire.scripted_server import Reply, ScriptedServer
 
 REQUEST: Any = httpx.Request("POST", "http://provider.example/v1/chat/completions")
 GARBLED: Any = httpx.Response(200, request=REQUEST)
@@ -206,3 +207,22 @@ def test_an_error_of_a_model_given_in_code_is_told_as_it_is() -> None:
     failure = classify(KeyError("choices"), "mine", in_code=True)
     assert isinstance(failure, ModelUnavailable)
     assert failure.cause == "the model that was given in code raised KeyError: 'choices'"
+
+
+@pytest.mark.enable_socket
+async def test_what_the_sdk_asserts_of_a_reply_is_a_failure_of_its_provider() -> None:
+    body = 'data: {"detail": "full"}\n\ndata: [DONE]\n\n'
+    with ScriptedServer([Reply(200, body, {"Content-Type": "text/event-stream"})]) as server:
+        model = ChatOpenAI(model="m", base_url=server.base_url, api_key=SecretStr("k"), max_retries=0)
+        form: Any = {"type": "json_object"}
+        with pytest.raises(AssertionError) as raised:
+            [piece async for piece in model.astream("Hello", response_format=form)]
+    failure = classify(raised.value, "mine")
+    assert type(failure) is ModelUnavailable
+    assert failure.cause == "provider mine sent no usable reply: it is no chat completion"
+
+
+def test_what_a_reply_says_of_an_error_is_told() -> None:
+    failure = classify(ValueError({"message": "the house is full", "code": None}), "mine")
+    assert failure is not None
+    assert failure.cause == "provider mine sent no usable reply: the house is full"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from pydantic import Field
 
@@ -151,6 +152,18 @@ async def test_how_far_a_prompt_stays_the_same_is_marked_for_who_wants_that() ->
     assert second[-1].content == [{"type": "text", "text": "And?", "cache_control": MARK}]
     assert [message.content for message in second[1:-1]] == ["Hello", "Hi."]
     assert unmarked == prompt
+
+
+@pytest.mark.parametrize("number", [0, None])
+async def test_calls_are_told_apart_whatever_their_pieces_repeat(number: int | None) -> None:
+    def piece(name: str, args: str, id_: str) -> AIMessageChunk:
+        chunk = tool_call_chunk(name=name, args=args, id=id_, index=number)
+        return AIMessageChunk(content="", tool_call_chunks=[chunk])
+
+    pieces = [piece("f", '{"x": ', "a"), piece("f", "1}", "a"), piece("f", '{"x": 2}', "b")]
+    reply = await asked(plainly_replying(Blocks(pieces=pieces)), True)
+    calls = [(call["id"], call["name"], call["args"]) for call in reply.tool_calls]
+    assert calls == [("a", "f", {"x": 1}), ("b", "f", {"x": 2})]
 
 
 async def test_a_stream_has_an_end() -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from planwright.models.providers.common_form import (
-    ChunkForm,
     completion,
     plain_arguments,
     read_reason,
@@ -19,11 +18,6 @@ from planwright.models.providers.common_form import (
 
 def whole(message: object, **choice: object) -> Any:
     return completion({"choices": [{"message": message, **choice}]})
-
-
-def pieces(*deltas: object) -> list[Any]:
-    form = ChunkForm()
-    return [form.chunk({"choices": [{"delta": delta}]}) for delta in deltas]
 
 
 def test_a_bare_completion_gets_all_that_is_documented() -> None:
@@ -53,34 +47,6 @@ def test_a_whole_call_gets_an_id_a_type_and_its_arguments_as_a_text() -> None:
 @pytest.mark.parametrize("calls", [None, [], "none", [None]])
 def test_no_calls_are_no_calls(calls: object) -> None:
     assert "tool_calls" not in whole({"content": "Yes.", "tool_calls": calls})["choices"][0]["message"]
-
-
-def test_calls_without_numbers_are_told_apart_by_their_names() -> None:
-    def piece(name: str | None, arguments: str) -> dict[str, object]:
-        return {"tool_calls": [{"function": {"name": name, "arguments": arguments}}]}
-
-    out = pieces(piece("a", "{"), piece(None, "}"), piece("b", "{}"))
-    calls = [chunk["choices"][0]["delta"]["tool_calls"][0] for chunk in out]
-    assert [call["index"] for call in calls] == [0, 0, 1]
-    assert [call.get("id") for call in calls] == ["call_0", None, "call_1"]
-    assert "name" not in calls[1]["function"]
-
-
-def test_numbers_with_gaps_become_places_in_a_row() -> None:
-    def piece(index: int, **function: str) -> dict[str, object]:
-        return {"tool_calls": [{"index": index, "function": function}]}
-
-    out = pieces(piece(1, name="a"), piece(7, name="b"), piece(1, arguments="{}"))
-    assert [c["choices"][0]["delta"]["tool_calls"][0]["index"] for c in out] == [0, 1, 0]
-
-
-def test_a_stream_without_a_reason_of_its_end_gets_one_once() -> None:
-    form = ChunkForm()
-    assert form.last() is None  # nothing came
-    form.chunk({"choices": [{"delta": {"tool_calls": [{"function": {"name": "a"}}]}}]})
-    last: Any = form.last()
-    assert last["choices"][0]["finish_reason"] == "tool_calls"
-    assert form.last() is None
 
 
 @pytest.mark.parametrize(
@@ -140,3 +106,36 @@ def test_a_fence_without_an_end_takes_no_time() -> None:
 def test_json_that_is_no_object_is_made_none_so_that_it_goes_back_to_the_model(text: str) -> None:
     with pytest.raises(ValueError, match="Expecting value"):
         json.loads(plain_arguments(text))
+
+
+def test_one_call_needs_no_list_and_may_be_the_function_of_older_apis() -> None:
+    function = {"name": "f", "arguments": "{}"}
+    for message in ({"tool_calls": {"id": "call_0", "function": function}}, {"function_call": function}):
+        choice = whole(message)["choices"][0]
+        (call,) = choice["message"]["tool_calls"]
+        assert (call["id"], call["function"], choice["finish_reason"]) == ("call_0", function, "tool_calls")
+
+
+def test_a_refusal_is_what_a_model_says() -> None:
+    assert (
+        whole({"content": None, "refusal": "I will not."})["choices"][0]["message"]["content"]
+        == "I will not."
+    )
+    assert whole({"content": "Yes", "refusal": None})["choices"][0]["message"]["content"] == "Yes"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"choices": []}, 'it is no chat completion: {"choices": []}'),
+        (
+            {"choices": None, "detail": "full"},
+            'it is no chat completion: {"choices": null, "detail": "full"}',
+        ),
+        ({"error": "full"}, "full"),
+        ({"object": "error", "message": "full"}, "full"),
+    ],
+)
+def test_what_is_no_completion_is_an_error_that_says_what_came(body: dict[str, object], says: str) -> None:
+    error: Any = completion(body)["error"]
+    assert error["message"] == says

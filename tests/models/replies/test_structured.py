@@ -75,3 +75,13 @@ def test_a_call_that_is_no_json_is_left_to_be_repaired() -> None:
 
 def test_a_reply_in_words_stays_as_it_is() -> None:
     assert answered(AIMessage('{"goal": "x"}')).text == '{"goal": "x"}'
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "text"),
+    [('{"goal": "a"}', '{"goal": "a"}'), ('I write {"goal": "a"}', ""), ("[1]", ""), ("", "")],
+)
+def test_thoughts_that_are_one_object_are_the_answer_without_another(thoughts: str, text: str) -> None:
+    kept = {"reasoning_content": thoughts}
+    assert answered(AIMessage("", additional_kwargs=kept)).text == text
+    assert answered(AIMessage("{}", additional_kwargs=kept)).text == "{}"
