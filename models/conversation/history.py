@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from planwright.models.conversation.call_arguments import flaw_of, whole
 from planwright.models.conversation.provider_data import carried
+from planwright.models.replies.truncated import why_unfinished
 from planwright.prompts.fence import OURS
 
 UNANSWERED = "no result: the call was not made, or its answer was lost"
@@ -45,17 +46,19 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
     """Give a reply an id of ours, and each call a name, arguments and an id that no other call has.
 
     Returns the reply, which any provider and any store take, and, by position, what was wrong with
-    calls that cannot be made.
+    calls that cannot be made: all of them, where the reply was cut off.
     """
     used, wrong, renamed = set(taken), dict[int, str](), dict[str, str]()
     calls: list[dict[str, Any]] = []
-    read = list(reply.tool_calls or ())
+    read, cut = list(reply.tool_calls or ()), why_unfinished(reply)
     for position, call in enumerate((*read, *(reply.invalid_tool_calls or ()))):
         fields: dict[str, Any] = dict(call) if isinstance(call, dict) else {}
         name, args = fields.get("name"), fields.get("args")
         bad_args = flaw_of(args)
         unread = UNREAD if position >= len(read) else ""
         flaw = _reported_flaw(fields.get("error"), unread) or _flaw_of_name(name) or bad_args or unread
+        if cut:  # what can be read of it may be half of what was meant
+            flaw = f"not made: {cut}; call it again, with less at once"
         if flaw:
             wrong[position] = flaw
         call_id = _own_id(fields.get("id"), f"{id_}_{position}", used)

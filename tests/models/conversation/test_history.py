@@ -92,3 +92,12 @@ def test_a_name_is_spelled_so_that_a_provider_takes_it_back(name: str | None) ->
     sent = clean.tool_calls[0]["name"]
     assert 1 <= len(sent) <= 64
     assert all(letter.isalnum() or letter in "_-" for letter in sent)
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_no_call_of_a_reply_that_was_cut_off_is_made(reason: str) -> None:
+    reply = AIMessage("", tool_calls=[call("a"), call("b")], response_metadata={"finish_reason": reason})
+    clean, wrong = normalise(reply, "main_1", taken=())
+    assert [made["id"] for made in clean.tool_calls] == ["a", "b"]
+    assert list(wrong) == [0, 1]
+    assert all(text.startswith("not made: the ") for text in wrong.values())
