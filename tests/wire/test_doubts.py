@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from planwright.domain.doubt import FIND_OUT
 from tests.cli.desk import Desk, Outcome, refusal
 from tests.cli.typist import Typist
 from tests.wire.conftest import Serve
-from tests.wire.scripted_server import Reply, calls, says
+from tests.wire.scripted_server import says
 from tests.wire.test_refused_runs import desk_with
 
 pytestmark = pytest.mark.enable_socket
@@ -23,23 +22,18 @@ REQUEST = "Post a and b"
 EFFECTS = "SELECT status, code FROM effects ORDER BY rowid"
 
 
-def two(first: Reply, second: Reply) -> Reply:
-    """Make one reply of two that call tools."""
-    bodies = [json.loads(reply.body) for reply in (first, second)]
-    listed = [body["choices"][0]["message"]["tool_calls"][0] for body in bodies]
-    bodies[0]["choices"][0]["message"]["tool_calls"] = [
-        {**call, "id": f"call_{number}"} for number, call in enumerate(listed)
-    ]
-    return replace(first, body=json.dumps(bodies[0]))
+PLAN = {
+    "goal": "Post a and b",
+    "steps": [{"id": name, "capability": "work.post", "params": {"name": name}} for name in ("a", "b")],
+}
 
 
 def desk_in_doubt(workspace: Path, serve: Serve) -> Desk:
-    """A workspace whose model posts a, which happens, and b, which does not; no answer comes of either."""
-    both = two(calls("work__post", {"name": "a"}), calls("work__post", {"name": "b"}))
-    desk = desk_with(workspace, serve, "never", both, calls("work__post", {"name": "b"}), says("Posted."))
+    """A workspace whose plan posts a, which happens, and b, which does not; no answer comes of either."""
+    desk = desk_with(workspace, serve, "always", says(json.dumps(PLAN)), says("Posted."))
     shutil.copy(WORK, workspace)
     with (workspace / "planwright.toml").open("a") as file:
-        file.write('[capabilities]\nmodules = ["scenario_work"]\n')
+        file.write('[capabilities]\nmodules = ["scenario_work"]\n[approval]\nplan = "never"\n')
     for lost in ("after-a", "before-b"):
         (workspace / f"lose-{lost}").touch()
     return desk
@@ -71,7 +65,11 @@ def test_every_effect_is_shown_with_its_key_and_the_command_that_decides(
         for line, (name, key) in zip(lines, (("a", first), ("b", second)), strict=True):
             assert f": name {name}; begun " in line
             assert line.endswith(f" UTC, key {key}")
-        assert [text.count(said) for said in ("the line went dead", FIND_OUT)] == [1, 1]
+        reasons = [line for line in text.splitlines() if line.startswith("why")]
+        assert [reasons, text.count(FIND_OUT)] == [
+            ["why        work.post broke off: ConnectionError: the line went dead"],
+            1,
+        ]
     assert f"--happened {first}" not in outcome.stderr
     assert "--happened KEY[=RESULT] --not-happened KEY" in outcome.stderr
     assert "approve" not in [line.split()[0] for line in outcome.stderr.splitlines() if line.split()]
