@@ -13,6 +13,7 @@ import random
 import tempfile
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,7 +121,7 @@ def foreign(tool: ForeignTool) -> Capability:
 
     plain = capability(f"foreign.{tool['tool']}", mode="read_only")(function)
     args = create_model("Arguments", **fields)  # type: ignore[call-overload]
-    return Capability(**{**vars(plain), "description": tool["description"], "args": args})
+    return replace(plain, description=tool["description"], args=args)
 
 
 def recall(built_in: Iterable[Capability], settings: ToolSettings, *, own_suite: bool) -> Recall:

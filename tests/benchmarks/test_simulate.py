@@ -27,7 +27,7 @@ from tests.forked import Forked
 from tests.patience import PATIENCE_S
 
 EACH, SEEDS, OF_CLOCKS = 20, 180, 20  # seeds a test, which workers of pytest share out
-OF_WEEKS = (3, 4)
+OF_WEEKS = (4, 8)
 
 
 def simulate(folder: Path, *args: str) -> Forked:

@@ -135,12 +135,13 @@ def test_another_model_of_the_same_provider_serves_and_is_priced_as_it_is(scene:
         "prices": {"input_per_million": 9, "output_per_million": 9},
     }
     plan = scene.plan(step("plain"), step("think", "reasoning", dependsOn=["plain"]))
-    house.serve("a", plan, "plainly", "deeply", models={"a-deep": deep}, prices=prices)
+    house.serve("a", plan, "plainly", "deeply", "done", models={"a-deep": deep}, prices=prices)
     assert scene.ask(house.agent(scene))["status"] == "completed"
     assert [request.body["model"] for request in house.servers["a"].requests] == [
         "a-1",
         "a-1",
         "a-deep",
+        "a-1",
     ]
     costs = {call["model"]: call["cost"] for call in told(scene, "llm_call")}
     assert costs["a-deep"] == 9 * costs["a-1"]

@@ -127,7 +127,10 @@ def test_a_fixture_that_is_missing_is_told_and_not_made_up(workspace: Path, star
 
 UNFINISHED = {
     "nothing": ({"content": ""}, "(The model ended without a word.)"),
-    "thoughts only": ({"content": "", "reasoning": "Hm."}, "(The model ended without a word.)"),
+    "thoughts only": (
+        {"content": "", "reasoning": "Hm."},
+        "(The provider sent all of this as thoughts, and no answer.",
+    ),
     "cut off": ({"content": "First, then", "finishReason": "length"}, "cut off at the token limit"),
     "held back": ({"content": "First", "finishReason": "content_filter"}, "filter held the rest back"),
 }
