@@ -113,7 +113,8 @@ def only_asks(request: str) -> bool:
 
 def _asks(words: Sequence[str], marked: bool) -> bool:
     """Say whether a clause asks or looks up; `marked` in a sentence that ends as a question."""
-    acts = any(form in _ACTS for word in words for form in (word, word[:-3], f"{word[:-3]}e"))
+    stems = [word.removesuffix("ing") for word in words]
+    acts = any(form in _ACTS for stem in stems for form in (stem, f"{stem}e"))
     return not acts and (words[0] in _QUESTIONS | _LOOKS or (marked and words[0] in _TURNED))
 
 

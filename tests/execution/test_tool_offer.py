@@ -27,6 +27,7 @@ from planwright.state.loop_state import ToolCall
         "List the markdown files in notes",
         "Is the printer broken, and who has seen it?",
         "Do we have a letter from Hartmann?",
+        "What is in my mailbox?",
     ],
 )
 def test_a_question_and_a_look_only_ask(request_: str) -> None:
