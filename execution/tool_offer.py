@@ -113,8 +113,8 @@ def only_asks(request: str) -> bool:
 
 def _asks(words: Sequence[str], marked: bool) -> bool:
     """Say whether a clause asks or looks up; `marked` in a sentence that ends as a question."""
-    stems = [word.removesuffix("ing") for word in words]
-    acts = any(form in _ACTS for stem in stems for form in (stem, f"{stem}e"))
+    stems = [word.removesuffix("ing") for word in words if word.endswith("ing")]
+    acts = not _ACTS.isdisjoint([*words, *stems, *(f"{stem}e" for stem in stems)])
     return not acts and (words[0] in _QUESTIONS | _LOOKS or (marked and words[0] in _TURNED))
 
 

@@ -28,6 +28,7 @@ from planwright.state.loop_state import ToolCall
         "Is the printer broken, and who has seen it?",
         "Do we have a letter from Hartmann?",
         "What is in my mailbox?",
+        "Why is it not there?",
     ],
 )
 def test_a_question_and_a_look_only_ask(request_: str) -> None:
@@ -49,6 +50,7 @@ def test_a_question_and_a_look_only_ask(request_: str) -> None:
         "Summarize roadmap.md into summary.md",
         "What about sending it to Mara?",
         "Why not?",
+        "What keeps you from closing the ticket?",
         "Yes, do it",
         "Please do",
         "Do so",
