@@ -33,7 +33,7 @@ def opened() -> Iterator[sqlite3.Connection]:
         yield database
 
 
-@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+@server.tool(annotations=ToolAnnotations(read_only_hint=True, open_world_hint=False))
 def cards() -> list[Card]:
     """List the cards of the board."""
     with opened() as database:
@@ -41,7 +41,7 @@ def cards() -> list[Card]:
     return [Card(id=id_, title=title) for id_, title in rows]
 
 
-@server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
+@server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False))
 def add_card(title: str) -> Card:
     """Add a card to the board."""
     with opened() as database:
