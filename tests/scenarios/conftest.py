@@ -132,11 +132,12 @@ class Scene:
             return [dict(row) for row in connection.execute(query, values)]
 
     def everything(self) -> dict[str, Any]:
-        """Read all that a refusal has to leave as it is: the records, and what was done."""
-        return {
-            "done": self.done,
-            **{name: self.rows(f"SELECT {columns} FROM {name}") for name, columns in TABLES.items()},
-        }
+        """Read all that a refusal has to leave as it is: the records, and what was done.
+
+        A table has no order of its own: PostgreSQL puts a row that is written again at another place.
+        """
+        tables = {name: self.rows(f"SELECT {columns} FROM {name}") for name, columns in TABLES.items()}
+        return {"done": self.done, **{name: sorted(rows, key=repr) for name, rows in tables.items()}}
 
     def journal(self) -> list[dict[str, Any]]:
         """Read the journal of this scene's thread as events, in order."""
