@@ -446,7 +446,7 @@ def test_a_nested_field_that_would_be_left_out_is_refused(changed: dict[str, Any
 def test_a_capability_is_called_and_looked_at_like_its_function() -> None:
     assert send(Address(city="Delft"), 2.5, Any) == {"Delft": 2}
     assert (vars(send)["__name__"], send.__module__) == ("send", __name__)
-    assert str(send.__doc__).startswith("Send a parcel\n    to somebody.")
+    assert inspect.cleandoc(str(send.__doc__)).startswith("Send a parcel\nto somebody.")
     assert [*inspect.signature(send).parameters] == ["address", "weight", "call", "note"]
 
 
