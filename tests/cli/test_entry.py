@@ -59,6 +59,13 @@ def test_ctrl_c_while_the_program_loads_is_no_traceback(desk: Desk) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+def test_an_interrupt_in_code_from_a_string_ends_as_any_other(desk: Desk) -> None:
+    """As in a library that is imported while a command runs, and makes a dataclass or a named tuple."""
+    desk.settings('[capabilities]\nmodules = ["desk_tools"]\n')
+    (desk.folder / "desk_tools.py").write_text("exec('raise KeyboardInterrupt')\n")
+    assert run(desk, *COMMAND, "capabilities").returncode == 130
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="a device that is always full is of Linux")
 @pytest.mark.parametrize("words", [["capabilities"], ["ls", "--json"], ["--help"]], ids=str)
 def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]) -> None:
