@@ -42,10 +42,11 @@ class Gates:
         Where the end of its run was asked for meanwhile, nobody is asked: it is closed from the beginning.
         """
         end = "SELECT cancelled_by FROM runs WHERE run_id = ? AND cancelled_by IS NOT NULL"
-        mark = await self._time.look()
-        closes_s = mark.counted_s + (gate.expires_at - gate.requested_at).total_seconds()
+        looked = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> Gate:
+            mark = self._time.since(looked)  # nobody could answer while it waited to be written
+            closes_s = mark.counted_s + (gate.expires_at - gate.requested_at).total_seconds()
             session = connection.execute(TERM_OF_SESSION, (gate.run_id,)).fetchone()
             first_s = min(closes_s, closes_of(session)) if session is not None else closes_s
             connection.execute(

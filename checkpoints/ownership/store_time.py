@@ -87,6 +87,10 @@ class StoreTime:
             self._mark = self._database.look(self._seen)[1]
         return self._mark.after(self.timer.seconds())
 
+    def since(self, looked: TimeMark) -> TimeMark:
+        """Tell where the time stands now, in a job of the store too, from when it was looked at before."""
+        return looked.after(self.timer.seconds())
+
     async def look(self) -> TimeMark:
         """Hold the clock against the time of the store, every ten seconds at most; write down what follows.
 

@@ -64,10 +64,11 @@ class Queue:
         at, schedule = datetime.fromisoformat(run.started_at), term.schedule.name if term.schedule else None
         event = {"request": run.request, "versions": dict(versions), "schedule": schedule}
         parts = [(run.run_id, run.tenant, name) for name in own]
-        mark = await self._time.look()
-        closes_s = mark.counted_s + term.ttl_s
+        looked = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> None:
+            mark = self._time.since(looked)  # nobody could take it up while it waited to be written
+            closes_s = mark.counted_s + term.ttl_s
             refuse_full(connection, capacity)
             if term.schedule is not None:
                 take_time(connection, term.schedule, run.tenant, run.run_id, mark)

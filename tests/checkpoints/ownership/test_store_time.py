@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.ownership.store_time import TERM_OF_SESSION, closes_of, time_on_record, trouble_of
 from planwright.checkpoints.ownership.time_marks import (
     APART_S,
@@ -25,6 +28,7 @@ from planwright.checkpoints.sessions.queue import Term
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer, utc_now
 from tests.opened_store import store_url
+from tests.patience import PATIENCE_S
 from tests.turned_clock import NOON, Machine
 
 WEEK = timedelta(days=7)
@@ -127,6 +131,45 @@ async def test_a_correction_of_seconds_is_a_line_and_no_warning(
     assert [
         (record.levelname, "set forward by 0:00:05" in record.getMessage()) for record in caplog.records
     ] == [("INFO", True)]
+
+
+async def test_the_time_of_a_session_and_of_a_gate_begins_when_it_is_written_down(
+    timed: Stores, machine: Machine, make_run: Callable[..., Run]
+) -> None:
+    """The machine sleeps between the look at the time and the commit, as a laptop does that is shut."""
+    await begin(timed)
+    lease, go_on = await timed.leases.take(make_run(), 7200), threading.Event()
+    queued = make_run("run_2", "thread_2").model_copy(update={"status": "queued"})
+    gate = Gate(
+        gate_id="gate_a",
+        thread_id="thread_1",
+        run_id="run_1",
+        tenant="acme",
+        kind="step",
+        step_uid="step_1",
+        shown_hash="a" * 64,
+        card={},
+        requested_at=NOON,
+        expires_at=NOON + timedelta(seconds=60),
+        status="open",
+    )
+
+    def sleep(_: sqlite3.Connection) -> None:
+        assert go_on.wait(PATIENCE_S)
+        machine.pass_by(hours=1)
+
+    async def wake() -> None:
+        go_on.set()
+
+    await asyncio.gather(
+        timed.database.run("sleep", sleep),
+        timed.gates.open(gate, lease),
+        timed.queue.add(queued, Term(60), [], {}, 10),
+        wake(),
+    )
+    closes_s = timed.time.counted_s() + 60
+    opened = "SELECT closes_s FROM gates UNION ALL SELECT closes_s FROM sessions"
+    assert await timed.database.read(lambda c: [row[0] for row in c.execute(opened)]) == [closes_s] * 2
 
 
 async def test_after_the_machine_was_off_it_is_said_for_how_long_and_what_is_open_closes_sooner(
