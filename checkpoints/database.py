@@ -239,7 +239,8 @@ class Database:
         setback = self.mark.setback(connection) if self.mark else None
         refusal = setback.error() if setback else None
         answers = [self._done(connection, item, None if item.name in ALWAYS else refusal) for item in batch]
-        begins = any(item.begins for item in batch) and not refusal
+        done = zip(batch, answers, strict=True)
+        begins = any(item.begins and problem is None for item, (_, _, problem) in done)
         begun = self.mark.advance(connection) if self.mark and begins else None
         connection.execute("COMMIT")
         if self.mark and begun:

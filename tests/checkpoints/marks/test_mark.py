@@ -14,7 +14,14 @@ from planwright.checkpoints.audit.verification import verify_chain
 from planwright.checkpoints.marks.mark_file import SLOTS, Head, MarkFile
 from planwright.checkpoints.marks.setback import setbacks
 from planwright.checkpoints.records import Records
-from planwright.domain.errors import CapabilityForbidden, GateError, RunError, StoreFailed, StoreWentBack
+from planwright.domain.errors import (
+    CapabilityForbidden,
+    GateError,
+    LeaseLost,
+    RunError,
+    StoreFailed,
+    StoreWentBack,
+)
 from tests.checkpoints.marks.conftest import NOW, SECRET, Past, begin, effect_call
 from tests.checkpoints.marks.test_mark_file import begun
 
@@ -105,6 +112,17 @@ def test_arguments_are_on_record_again_once_the_call_is(past: Past) -> None:
 def test_a_mark_holds_no_arguments(past: Past) -> None:
     assert b"mail.send" in past.mark.read_bytes()
     assert SECRET.encode() not in past.mark.read_bytes()
+
+
+async def test_a_process_that_has_lost_its_run_writes_no_mark(past: Past) -> None:
+    with past.opened() as records, past.opened() as other:
+        lease = await records.leases.take(past.run, 60)
+        await records.leases.release(lease)
+        await other.leases.take(past.run, 60)
+        past.mark.unlink()
+        with pytest.raises(LeaseLost):
+            await records.ledger.intend(effect_call(lease, "ben"), NOW)
+        assert not past.mark.exists()
 
 
 def test_a_process_that_died_between_the_intent_and_the_mark_is_no_alarm(past: Past) -> None:
