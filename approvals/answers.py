@@ -163,7 +163,8 @@ def _approval_scope(form: Mapping[str, object], word: GateAnswer) -> ApprovalSco
     except ValidationError as error:
         raise GateError(
             f"`remember` {problems_of(error, 'scope')}",
-            'send {"type": "approve", "remember": "run"}, "session" or "always"',
+            'send {"type": "approve", "remember": "run"}, "session" or "always",'
+            ' or what a tool may do: "remember": {"tools": {"NAME": "reads"}}',
         ) from error
 
 

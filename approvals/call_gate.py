@@ -15,9 +15,10 @@ from pydantic import JsonValue
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
-from planwright.checkpoints.consent.allow_rules import AllowRules
+from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
 from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.consent.tool_answers import ToolAnswer, ToolAnswers
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
@@ -32,9 +33,10 @@ _LOG = logging.getLogger("planwright.approvals")
 class CallGates:
     """Open the gates of calls, and wait at them."""
 
-    def __init__(self, gates: Gates, rules: AllowRules, settings: Settings) -> None:
+    def __init__(self, gates: Gates, rules: AllowRules, answers: ToolAnswers, settings: Settings) -> None:
         self._gates = gates
         self._rules = rules
+        self._answers = answers
         self._settings = settings
 
     async def open(
@@ -74,18 +76,18 @@ class CallGates:
         return (await self._open(self._row("info", checked, card, invocation), invocation)).gate_id
 
     async def wait(self, id_: str, invocation: Invocation) -> Gate:
-        """Wait for the decision over a call, and keep it as a rule where the person said so.
+        """Wait for the decision over a call, and keep as a rule what the person said with it.
 
         A rule that cannot be written is warned of: the call is approved all the same.
         """
         gate = await wait_for_decision(self._gates, id_, invocation)
-        if gate.remembered is not None:
-            try:
-                await asyncio.to_thread(self._rules.remember, gate)
-            except (SetupError, StoreFailed) as error:  # the approval is on record
-                _LOG.warning(
-                    "%s is approved, its rule is not written: %s", id_, error, extra=ids_of(invocation)
-                )
+        if not (gate.remembered or any(call.get("asks_once") for call in gate.calls)):
+            return gate
+        await asyncio.to_thread(self._answers.remember, gate)
+        try:
+            await asyncio.to_thread(self._rules.remember, gate)
+        except (SetupError, StoreFailed) as error:  # the approval is on record
+            _LOG.warning("%s is approved, its rule is not written: %s", id_, error, extra=ids_of(invocation))
         return gate
 
     async def read(self, id_: str) -> Gate:
@@ -114,12 +116,16 @@ class CallGates:
         again = any(call.get("done_before") == gate.run_id for call in gate.calls)
         if gate.quorum > 1 or again:  # doing again what the run has done needs a person, not a rule
             return None
-        rules = [await asyncio.to_thread(self._rules.covering, gate, call) for call in gate.calls]
+        rules = [await asyncio.to_thread(self._covering, gate, call) for call in gate.calls]
         covering = [rule for rule in rules if rule is not None]
         if len(covering) < len(gate.calls):
             return None
         first, names = covering[0], ", ".join(dict.fromkeys(rule.id for rule in covering))
         return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
+
+    def _covering(self, gate: Gate, call: Card) -> AllowRule | ToolAnswer | None:
+        """Find what a person has said that allows a call: a rule, or that its tool only reads."""
+        return self._rules.covering(gate, call) or self._answers.covering(gate, call)
 
 
 def includes(card: Card, checked: VerifiedStep) -> bool:

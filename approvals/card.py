@@ -84,6 +84,7 @@ def _step(
         "own_gate": entry.gated,
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
+        **tool_facts(entry),
         **({"done_before": entry.done_before, "reason": entry.reason} if entry.done_before else {}),
         **marked({**entry.step.params, **(values or {})}),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
@@ -186,10 +187,17 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "plan_hash": task["plan_hash"],
         "policy": policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **tool_facts(checked),
         **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(args),
         **_before(checked),
     }
+
+
+def tool_facts(checked: VerifiedStep) -> Card:
+    """Show that the tool of a call says nothing of what it may do, or that it asks once a run."""
+    unknown: Card = {"undeclared": True} if checked.undeclared else {}
+    return {**unknown, **({"asks_once": True} if checked.asks_once else {})}
 
 
 def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> Card:

@@ -92,6 +92,8 @@ class GatePrompt(TypedDict):
     """Door that the run came through."""
     remember: NotRequired[list[str]]
     """How widely an approval may hold, where it may hold for more than this once."""
+    undeclared: NotRequired[list[str]]
+    """Tools on the card that say nothing of what they may do; an approval may say it for good."""
     width: NotRequired[list[str]]
     """How far an approval for the rest of the run goes, in words."""
     approvals: NotRequired[list[str]]
@@ -148,10 +150,13 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     refused = ""
     while (gate := await gates.read(gate_id)).status == "open":
         _tell_approvals(gate, invocation)
+        tools = tuple(gate.undeclared)
         schema = (
             RESPONSE_SCHEMA
-            if len(gate.allowed) == 4
-            else response_schema(*gate.allowed, most=len(gate.calls), doubts=len(gate.doubts))
+            if len(gate.allowed) == 4 and not tools
+            else response_schema(
+                *gate.allowed, most=len(gate.calls), doubts=len(gate.doubts), undeclared=tools
+            )
         )
         prompt = gate_prompt(gate)
         if refused:
@@ -211,6 +216,8 @@ def gate_prompt(gate: Gate) -> GatePrompt:
     }
     if gate.may_be_remembered:
         prompt["remember"] = list(get_args(ScopeDuration))
+    if gate.undeclared:
+        prompt["undeclared"] = list(gate.undeclared)
     if words := _width(gate):
         prompt["width"] = words
     if gate.quorum > 1:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import get_args
 
-from planwright.checkpoints.consent.approval_scope import ScopeDuration
+from planwright.checkpoints.consent.approval_scope import ScopeDuration, ToolMay
 from planwright.checkpoints.consent.gate import GateAnswer
 
 _EDITED_ACTION: dict[str, object] = {
@@ -26,17 +27,20 @@ _EFFECT: dict[str, object] = {
 }
 
 
-def response_schema(*answers: GateAnswer, most: int = 1, doubts: int = 0) -> dict[str, object]:
+def response_schema(
+    *answers: GateAnswer, most: int = 1, doubts: int = 0, undeclared: Sequence[str] = ()
+) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
 
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
+    Of tools that say nothing of what they may do (`undeclared`) an approval may say it.
     """
     message = {"type": "string"}
     response: dict[str, object] = {"message": {**message, "minLength": 1}}
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
-        "approve": {"remember": {"enum": list(get_args(ScopeDuration))}} if "edit" not in answers else {},
+        "approve": _remember(undeclared, scopes="edit" not in answers),
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
         "respond": response,
@@ -53,6 +57,18 @@ def response_schema(*answers: GateAnswer, most: int = 1, doubts: int = 0) -> dic
     ]
     decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
     return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+
+
+def _remember(undeclared: Sequence[str], *, scopes: bool) -> dict[str, object]:
+    """Describe what an approval may hold for beyond this once."""
+    words = list(get_args(ScopeDuration)) if scopes else []
+    forms: list[dict[str, object]] = [{"enum": words}] if words else []
+    if undeclared:
+        may = {name: {"enum": list(get_args(ToolMay))} for name in undeclared}
+        tools = {"type": "object", "properties": may, "additionalProperties": False}
+        properties = {"tools": tools, **({"scope": {"enum": words}} if words else {})}
+        forms.append({"type": "object", "properties": properties, "required": ["tools"]})
+    return {"remember": forms[0] if len(forms) == 1 else {"anyOf": forms}} if forms else {}
 
 
 RESPONSE_SCHEMA = response_schema("approve", "edit", "reject", "respond")

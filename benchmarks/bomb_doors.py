@@ -17,8 +17,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust

@@ -26,8 +26,8 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from benchmarks.ordered_plans import Step, comparable, end_state, prepare, written_plan
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.policy.file import default_policy
 from planwright.capabilities.registry import Registry, load_registry

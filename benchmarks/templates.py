@@ -26,10 +26,10 @@ from pydantic import JsonValue
 from benchmarks.random_templates import random_template
 from benchmarks.template_oracle import Refused, expected, left_open, references
 from benchmarks.watched import CANARY, Looked, scope
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.stores import open_stores

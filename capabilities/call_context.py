@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.policy.file import Policy, default_policy
 from planwright.checkpoints.consent.delegations import Delegations
+from planwright.checkpoints.consent.tool_answers import ToolAnswers
 from planwright.checkpoints.effects.file_versions import FileVersions
 from planwright.checkpoints.memories import Memories
 from planwright.checkpoints.whole_results import WholeResults
@@ -70,6 +71,8 @@ class CallContext:
     """The chains that runs made; None where nothing stores them."""
     delegations: Delegations | None = None
     """What a person has delegated; None where nothing stores it."""
+    tool_answers: ToolAnswers | None = None
+    """What people have said that tools may do; None where nothing stores it."""
     tenant: str = "default"
     """Whose call it is."""
     run_id: str = ""

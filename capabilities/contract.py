@@ -8,17 +8,18 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, JsonValue, TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import Names, UseOf
-from planwright.capabilities.schema_paths import JsonSchema, has_field
-from planwright.capabilities.signature import Function, check_lookup, error_summary
+from planwright.capabilities.schema_paths import JsonSchema
+from planwright.capabilities.signature import Function, check_lookup
 from planwright.capabilities.source_code import code_hash, module_of
+from planwright.checkpoints.consent.approval_scope import ToolMay
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
-from planwright.domain.hashing import canonical_json, same, sha256
+from planwright.domain.hashing import sha256
 from planwright.domain.plan import Compensation
 from planwright.domain.risk import EFFECTS, RISKS, Effect, Mode, Risk
 
@@ -103,6 +104,8 @@ class Capability:
     """Says the risk and effect of a call by its arguments; None where they are always the declared ones."""
     declared: bool = True
     """Whether its mode was declared; false where the worst was assumed."""
+    may: ToolMay | None = None
+    """What a person has said that it may do, where it declares no mode; None where nobody has."""
     context_parameter: str | None = None
     """Name of the parameter that takes the CallContext; None where the function takes none."""
     result_schema: JsonSchema = field(default_factory=dict)
@@ -142,6 +145,11 @@ class Capability:
     def built_in(self) -> bool:
         """Whether it comes with the program."""
         return module_of(self.function).startswith("planwright.capabilities.builtin.")
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing says what a call may do; of a chain its parts say it."""
+        return not self.declared and self.chain is None
 
     @cached_property
     def args_schema(self) -> JsonSchema:
@@ -196,19 +204,38 @@ class Capability:
             cause = f"the {part} of {self.name} broke: {type(error).__name__}: {error}"
             raise CapabilityRejected(cause, "mend them; nothing was called") from error
 
+    def by_answer(self, context: CallContext) -> Capability:
+        """Take the mode that a person of the tenant has said it has, where it declares none itself."""
+        if self.declared or context.tool_answers is None:
+            return self
+        answer = context.tool_answers.answer_for(self.name, context.tenant, self.digest)
+        if answer is None:
+            return self
+        effect: Effect = "pure" if answer.may == "reads" else self.effect
+        return self._with(mode=answer.mode, risk=answer.risk, effect=effect, declared=True, may=answer.may)
+
+    def in_effect(self, effect: Effect) -> Capability:
+        """Take the effect that a call of it was verified with."""
+        return self if effect == self.effect else self._with(effect=effect)
+
+    def _with(self, **changes: object) -> Capability:
+        """Change what is declared of a call; it stays the same capability."""
+        changed = replace(self, **changes)  # type: ignore[arg-type]
+        vars(changed)["digest"] = self.digest
+        return changed
+
     def narrowed(self, args: Mapping[str, JsonValue], context: CallContext) -> Capability:
-        """Narrow risk and effect to those of a call with these arguments.
+        """Narrow risk and effect to those of a call with these arguments, and to what people have said of it.
 
         Raises CapabilityRejected when `varies` breaks, or says what is graver than the declaration.
         """
         if self.varies is None:
-            return self
+            return self.by_answer(context)
         try:
             risk, effect = self.varies(args, context)
             if effect == "queryable" and self.lookup is None:
                 raise CapabilityRejected(f"{self.name} varies to queryable, and has no lookup", "declare one")
-            narrower = replace(self, risk=risk, effect=effect)
-            vars(narrower)["digest"] = self.digest  # it is the same capability
+            narrower = self._with(risk=risk, effect=effect)
             graver = narrower.graver_than(self.risk, self.effect)
         except PlanwrightError:
             raise
@@ -235,60 +262,6 @@ class Capability:
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
         chained = [self.chain.hash] if self.chain else []
         return [*declared, self.args_schema, self.guide.instructions, *chained]
-
-
-def check_arguments(capability: Capability, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Validate complete arguments and fill in defaults: these are judged, shown, recorded and sent.
-
-    Raises CapabilityRejected, also for a field at any depth that would be left out, and where checking them
-    once more, as a call does, makes others of them.
-    """
-    model, checked = _checked(capability, params)
-    if left_out := _left_out(capability, params, checked):
-        cause = f"{capability.name} was given bad arguments: {left_out}: extra inputs are not permitted"
-        raise CapabilityRejected(cause, "mend them")
-    for again, dumped in (_checked(capability, checked), _checked(capability, params)):
-        if same(dumped, checked):
-            continue
-        if again == model and same(_sorted(dumped), _sorted(checked)):  # a set has no order of its own
-            continue
-        changed = ", ".join(name for name in checked if not same(dumped.get(name), checked[name]))
-        cause = f"each check of the arguments of {capability.name} changes {changed}"
-        raise CapabilityRejected(cause, "let the check return what it is given; change that in the function")
-    return checked
-
-
-def _sorted(value: object) -> object:
-    """Put every list within a JSON value into the order of its spellings."""
-    if isinstance(value, dict):
-        return {name: _sorted(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return sorted(map(_sorted, value), key=canonical_json)
-    return value
-
-
-def _checked(
-    capability: Capability, params: Mapping[str, JsonValue]
-) -> tuple[BaseModel, dict[str, JsonValue]]:
-    try:
-        model = capability.args.model_validate(dict(params))
-        return model, model.model_dump(mode="json", by_alias=True)
-    except ValidationError as error:
-        cause = f"{capability.name} was given bad arguments: {error_summary(error)}"
-        raise CapabilityRejected(cause, "mend them") from error
-    except Exception as error:  # a validator may be a user's own function
-        cause = f"the check of the arguments of {capability.name} broke: {type(error).__name__}: {error}"
-        raise CapabilityRejected(cause, "mend them, or the check") from error
-
-
-def _left_out(capability: Capability, params: Mapping[str, JsonValue], checked: JsonValue) -> str:
-    """Name the fields that are not among the checked arguments: a nested model drops unknown ones."""
-    try:
-        capability.args.model_validate(dict(params), extra="forbid")
-    except ValidationError as error:
-        extra = [entry["loc"] for entry in error.errors() if entry["type"] == "extra_forbidden"]
-        return ", ".join(".".join(map(str, place)) for place in extra if not has_field(checked, place))
-    return ""
 
 
 if not TYPE_CHECKING:

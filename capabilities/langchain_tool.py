@@ -81,7 +81,7 @@ def _shortly(thing: object) -> str:
 
 def _arguments(tool: BaseTool) -> type[BaseModel]:
     """Read the arguments that a model may give: none that the tool has injected by its host."""
-    args: object = tool.args_schema
+    args: object = tool.args_schema or tool.get_input_schema()  # of a class that only has `_run`, from that
     if isinstance(args, dict):
         return arguments_by(tool.name, args)
     if not (isinstance(args, type) and issubclass(args, BaseModel)):

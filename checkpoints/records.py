@@ -18,6 +18,7 @@ from planwright.checkpoints.chains import CreatedChains
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.consent.tool_answers import ToolAnswers
 from planwright.checkpoints.database import Boundary, Database
 from planwright.checkpoints.effects.alternatives import Alternatives
 from planwright.checkpoints.effects.doubts import Doubts
@@ -96,6 +97,8 @@ class Records:
     """Large contents, named by their hash."""
     allow_rules: AllowRules
     """Rules that people gave with an approval."""
+    tool_answers: ToolAnswers
+    """What people have said that tools may do."""
     delegations: Delegations
     """What people have delegated."""
     alternatives: Alternatives
@@ -175,6 +178,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         proposals=Proposals(database),
         blobs=blobs,
         allow_rules=AllowRules(folder),
+        tool_answers=ToolAnswers(folder),
         delegations=Delegations(folder, time),
         alternatives=Alternatives(database),
         whole_results=WholeResults(database, blobs),

@@ -96,6 +96,10 @@ class VerifiedStep(BaseModel):
     """The chain that is called; None for a call of another kind."""
     asks: bool = False
     """Whether a person has to approve it, with its plan or at its own gate."""
+    undeclared: bool = False
+    """Whether its tool says nothing about what it may do, and nobody else has."""
+    asks_once: bool = False
+    """Whether a person has said that its tool asks once a run."""
     tainted: bool = False
     """Whether its arguments may hold what others wrote."""
     pin: str = ""

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge

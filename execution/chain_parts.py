@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known, known_arguments
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.domain.chain import Chain
@@ -121,5 +122,7 @@ def _checked(
         risk=capability.risk,
         gated=False,
         reason="a part of a chain",
+        undeclared=capability.is_unknown,
+        asks_once=capability.may == "asks_once",
         tainted=tainted,
     )

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known, known_arguments
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.arguments import check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.effects.kept_effects import DoneEffect, Past

@@ -9,11 +9,12 @@ from collections.abc import Container, Mapping, Sequence
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin import databases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.chains.run_chains import allowed_in_run
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy import decide as policy
@@ -215,6 +216,8 @@ class CallReader:
             reason=judged.reason,
             policy=policy.evidence(judged.ruling, context) if judged.asks else None,
             chain=capability.chain,
+            undeclared=capability.is_unknown,
+            asks_once=capability.may == "asks_once",
             tainted=context.tainted,
         )
         return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy)})

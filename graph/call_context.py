@@ -27,6 +27,7 @@ def open_call_context(
         stores.file_versions,
         chains=Chains(registry, stores.chains),
         delegations=stores.delegations,
+        tool_answers=stores.tool_answers,
         network=Network(settings.egress),
         policy=policy,
         redactor=redactor,

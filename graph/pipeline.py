@@ -148,7 +148,8 @@ def _add_plan_zone(
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
     pins = (parts.registry, parts.call_context.policy)
     replans = settings.planning.replan_budget
-    add_node(graph, "plan_approval", plan_approval(stores.gates, stores.plans, *pins, replans))
+    records = (stores.gates, stores.tool_answers, stores.plans)
+    add_node(graph, "plan_approval", plan_approval(*records, *pins, replans))
     add_branch(graph, "planner", routes.after_planner)
     graph.add_edge("plan_gate", "plan_approval")
     add_branch(graph, "plan_approval", routes.after_approval)
@@ -162,7 +163,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    gates = CallGates(stores.gates, stores.allow_rules, settings)
+    gates = CallGates(stores.gates, stores.allow_rules, stores.tool_answers, settings)
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))

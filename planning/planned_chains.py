@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from planwright.capabilities.arguments import misfits
+from planwright.capabilities.arguments import check_arguments, misfits
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.registry import Registry
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected

@@ -128,6 +128,8 @@ def _call(
         "tainted": call_context.tainted,
         "reason": judged.reason,
         "chain": capability.chain,
+        "undeclared": capability.is_unknown,
+        "asks_once": capability.may == "asks_once",
     }
 
 
@@ -136,7 +138,7 @@ def _surface(
 ) -> dict[str, object]:
     """Judge an agentic step by the gravest of its tools; its calls have gates of their own."""
     named = (registry.get(name) for name in step.tool_hints if name != DELEGATE)
-    surface = surface_of(tool for tool in named if tool)
+    surface = surface_of(tool.by_answer(call_context) for tool in named if tool)
     risk = highest_risk(step.estimated_risk, surface.risk)
     return {
         "effect": surface.effect,

@@ -12,9 +12,10 @@ from typing import Any, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains import rules as chain_rules
-from planwright.capabilities.contract import Capability, Guide, PartCall, check_arguments
+from planwright.capabilities.contract import Capability, Guide, PartCall
 from planwright.capabilities.registry import Registry, words
 from planwright.domain.chain import Chain, ChainCall, ChainParameter, InputType
 from planwright.domain.errors import CapabilityRejected

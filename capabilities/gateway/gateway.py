@@ -12,9 +12,10 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import called_capability
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
@@ -136,7 +137,12 @@ class Gateway:
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         await self.check_new(site.checked, site.lease)
         args = await self._arguments(capability, params)
-        return capability.narrowed(args, self.call_context), args, plan
+        return self.narrowed(capability, args, site), args, plan
+
+    def narrowed(self, capability: Capability, args: dict[str, JsonValue], site: CallSite) -> Capability:
+        """Narrow a capability to a call; one of which only a person has spoken keeps its verified effect."""
+        narrowed = capability.narrowed(args, replace(self.call_context, tenant=site.lease.tenant))
+        return narrowed if capability.declared else narrowed.in_effect(site.checked.effect)
 
     async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.
@@ -159,8 +165,7 @@ class Gateway:
         return await self._plans.get((lease, plan_hash))
 
     async def _read_plan(self, key: tuple[Lease, str]) -> RunnablePlan:
-        lease, plan_hash = key
-        return await self._stores.plans.runnable(lease.run_id, plan_hash)
+        return await self._stores.plans.runnable(key[0].run_id, key[1])
 
     async def _gate(self, lease: Lease, id_: str) -> GateCalls:
         """Read a gate from the record, once where it was approved: that stays, and its card may be long."""
@@ -232,15 +237,14 @@ class Gateway:
         """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
         judged = self.judge(capability, args, site, plan.kind)
         if capability.varies and capability.graver_than(site.checked.risk, site.checked.effect):
-            raise CapabilityForbidden(
-                f"{capability.name} was not approved as {capability.risk}, {capability.effect}"
-            )
+            grave = f"{capability.risk}, {capability.effect}"
+            raise CapabilityForbidden(f"{capability.name} was not approved as {grave}")
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
-        if judged.own_gate and site.checked.mode == "delegated" and not site.checked.gated:
-            raise CapabilityChanged(
-                f"{capability.name} needs a person: nobody delegates it any more", "it is asked for again"
-            )
+        revocable = site.checked.mode == "delegated" or capability.is_unknown
+        if judged.own_gate and revocable and not site.checked.gated:
+            cause = f"{capability.name} needs a person: what allowed it was taken back"
+            raise CapabilityChanged(cause, "it is asked for again")
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
             if named is None:
                 await self.refuse_again(capability, args, site)

@@ -159,7 +159,9 @@ class _Call:
         references: bool,
     ) -> None:
         self._args = None if args is None else {**capability.defaults, **args}
-        self._capability = capability if self._args is None else capability.narrowed(self._args, context)
+        self._capability = (
+            capability.by_answer(context) if self._args is None else capability.narrowed(self._args, context)
+        )
         self._context = context
         self._unknown = self._not_yet_known(references)
         self._settled = self._args is not None and not self._unknown

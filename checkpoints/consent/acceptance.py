@@ -46,6 +46,12 @@ def acceptable(gate: Gate, decision: Decision) -> None:
 
 def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
     """Raise GateError unless an approval of this gate may hold that widely."""
+    if unasked := remember.tools.keys() - gate.undeclared.keys():
+        which = ", ".join(gate.undeclared) or "none: each says it itself, or somebody has"
+        cause = f"gate {gate.gate_id} does not ask what {min(unasked)} may do"
+        raise GateError(cause, f"it asks that of: {which}")
+    if remember.scope is None:
+        return
     if not gate.may_be_remembered:
         why = "such a call is asked for every time" if gate.kind == "step" else "it is no call"
         raise GateError(f"gate {gate.gate_id} cannot be remembered: {why}", "approve it without `remember`")

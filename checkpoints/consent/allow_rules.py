@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import ConfigDict, JsonValue
 
 from planwright.checkpoints.consent.approval_scope import ApprovalScope, ArgumentRule, ScopeDuration, free_in
-from planwright.checkpoints.consent.gate import Gate
+from planwright.checkpoints.consent.gate import Gate, digest_on
 from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Risk, at_least
@@ -62,7 +62,7 @@ class AllowRule(FileLine):
             and card.get("capability") == self.capability
             and card.get("definition", "") == self.definition
             and self.code != ""
-            and _code_of(card) == self.code
+            and digest_on(card) == self.code
             and isinstance(args, Mapping)
             and args.keys() == self.args.keys()
             and all(rule.fits(args[name]) for name, rule in self.args.items())
@@ -109,12 +109,25 @@ def rules_of(gate: Gate) -> list[AllowRule]:
     """Make the rules that a person gave with an approval, one for each call that it shows.
 
     They hold for these arguments, or for what the answer says they may be; for the rest of a run they are as
-    wide as the card shows.
+    wide as the card shows. A tool that asks once a run is allowed for the rest of it by each approval.
     """
-    scope = gate.remembered
-    if scope is None or gate.status != "approved" or not gate.may_be_remembered:
+    if gate.status != "approved" or gate.channel == "rule":
         return []
-    return [_rule(gate, call, scope, number) for number, call in enumerate(gate.calls)]
+    remembered = gate.remembered or ApprovalScope.model_construct()
+    rules = []
+    for number, call in enumerate(gate.calls):
+        scope = remembered if remembered.scope and gate.may_be_remembered else _once_a_run(call, remembered)
+        if scope is not None:
+            rules.append(_rule(gate, call, scope, number))
+    return rules
+
+
+def _once_a_run(call: Mapping[str, JsonValue], remembered: ApprovalScope) -> ApprovalScope | None:
+    """Let the tool of a call go on for the rest of its run, with any arguments, where it asks once a run."""
+    args, may = call.get("args"), remembered.tools.get(str(call.get("capability")))
+    if not isinstance(args, Mapping) or not (call.get("asks_once") or may == "asks_once"):
+        return None
+    return ApprovalScope(scope="run", args=dict.fromkeys(args, ArgumentRule(any=True)))
 
 
 def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, number: int) -> AllowRule:
@@ -136,12 +149,7 @@ def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, numbe
             "thread_id": gate.thread_id,
             "given_by": gate.decided_by or "",
             "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
-            "code": _code_of(call),
+            "code": digest_on(call),
             **({"definition": call["definition"]} if "definition" in call else {}),
         }
     )
-
-
-def _code_of(card: Mapping[str, JsonValue]) -> str:
-    """Read the digest of a capability off the pin that its card shows."""
-    return str(card.get("pin") or "").partition(".")[0]

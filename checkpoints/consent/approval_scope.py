@@ -11,6 +11,16 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 from planwright.domain.hashing import canonical_json
 
 ScopeDuration = Literal["run", "session", "always"]
+ToolMay = Literal["reads", "asks", "asks_once", "always_asks"]
+"""What a tool may do: only read; change something, asked each time, or once a run; anything."""
+
+TOOL_WORDS: dict[ToolMay, str] = {
+    "reads": "it only reads, and tells nobody outside what it is given",
+    "asks": "it changes something: ask each time",
+    "asks_once": "it changes something: ask once a run",
+    "always_asks": "it may do anything: always ask",
+}
+"""The same, as a person reads and says it."""
 
 
 class ArgumentRule(BaseModel):
@@ -45,13 +55,21 @@ class ArgumentRule(BaseModel):
 
 
 class ApprovalScope(BaseModel):
-    """That an approval holds for the same call again; `args` says which arguments may differ, and how."""
+    """What an approval holds for beyond this once: the same call again, or all calls of a tool."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    scope: ScopeDuration
-    """How long it holds: for the run, the thread, or always."""
+    scope: ScopeDuration | None = None
+    """How long it holds for the call: for the run, the thread, or always; None for this once."""
     args: dict[str, ArgumentRule] = {}
     """Which arguments may differ, and how, by name."""
+    tools: dict[str, ToolMay] = {}
+    """What tools may do from now on that say nothing about it, by name."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> ApprovalScope:
+        if self.scope is None and (self.args or not self.tools):
+            raise ValueError("say a scope, or what tools may do")
+        return self
 
 
 def free_in(call: Mapping[str, JsonValue]) -> tuple[str, ...]:

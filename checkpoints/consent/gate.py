@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -102,6 +103,17 @@ class Gate(BaseModel):
         return self.kind == "step" and again and self.quorum == 1
 
     @property
+    def undeclared(self) -> dict[str, str]:
+        """The tools it shows that say nothing about what they may do: their digests, by name."""
+        steps = self.card.get("steps")
+        entries = steps if self.kind == "plan" and isinstance(steps, list) else self.calls
+        return {
+            str(entry["capability"]): digest_on(entry)
+            for entry in entries
+            if isinstance(entry, dict) and entry.get("undeclared")
+        }
+
+    @property
     def allowed(self) -> tuple[GateAnswer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
         if self.kind == "step" or self.card.get("fixed"):
@@ -138,6 +150,11 @@ class Decision(BaseModel):
     """How widely the approval is to hold; None for this once."""
     effects: tuple[EffectAnswer, ...] = ()
     """What became of each effect in doubt, where the gate asks about them."""
+
+
+def digest_on(card: Mapping[str, JsonValue]) -> str:
+    """Read the digest of a capability off the pin that the card of its call shows."""
+    return str(card.get("pin") or "").partition(".")[0]
 
 
 def gate_id(run_id: str, kind: GateKind, subject: str) -> str:

@@ -3,54 +3,68 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
-from planwright.checkpoints.consent.approval_scope import ArgumentRule
+from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ArgumentRule
+from planwright.checkpoints.consent.tool_answers import TOOL, ToolAnswer, ToolAnswers
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
 
 
-def approval_scope_of(scope: str | None, where: list[str]) -> dict[str, object]:
-    """Phrase what an approval is to hold for. Raises SetupError for a `--where` that is no ARG=GLOB."""
-    if scope is None:
-        if where:
-            raise SetupError("--where says what is remembered", "add --remember run, session or always")
-        return {}
-    globs = {}
-    for pair in where:
-        name, equals, glob = pair.partition("=")
+def approval_scope_of(scope: str | None, where: list[str], tools: Sequence[str] = ()) -> dict[str, object]:
+    """Phrase what an approval is to hold for. Raises SetupError for what is no ARG=GLOB or NAME=MAY."""
+    if scope is None and where:
+        raise SetupError("--where says what is remembered", "add --remember run, session or always")
+    globs = {name: {"glob": glob} for name, glob in _pairs(where, "ARG=GLOB", "--where to='*@example.com'")}
+    may = dict(_pairs(tools, "NAME=MAY", "--tool get_weather=reads"))
+    holds = {**({"scope": scope, "args": globs} if scope else {}), **({"tools": may} if may else {})}
+    return {"remember": holds} if holds else {}
+
+
+def _pairs(texts: Sequence[str], form: str, example: str) -> Iterator[tuple[str, str]]:
+    for text in texts:
+        name, equals, value = text.partition("=")
         if not (name and equals):
-            raise SetupError(f"`{pair}` is not ARG=GLOB", "for instance --where to='*@example.com'")
-        globs[name] = {"glob": glob}
-    return {"remember": {"scope": scope, "args": globs}}
+            raise SetupError(f"`{text}` is not {form}", f"for instance {example}")
+        yield name, value
 
 
 def show_rules(workspace: Path, as_json: bool) -> int:
-    """List the rules of a workspace."""
-    rules = AllowRules(load(workspace).store_folder)
-    entries = rules.read()
+    """List the rules of a workspace, and what people have said that tools may do."""
+    folder = load(workspace).store_folder
+    rules, tools = AllowRules(folder), ToolAnswers(folder)
+    entries: list[AllowRule | ToolAnswer] = [*rules.read(), *tools.read()]
     if as_json:
-        print(json.dumps([rule.model_dump(mode="json", exclude_unset=True) for rule in entries], indent=2))
+        print(json.dumps([entry.model_dump(mode="json", exclude_unset=True) for entry in entries], indent=2))
         return 0
     screen = views.console()
     if not entries:
         screen.print("No call is always allowed. Give a rule with: planwright approve GATE --remember always")
         return 0
-    for rule in entries:
-        screen.print(views.label("allowed", f"{rule.capability}: {rule_text(rule)}"))
-        by = f"{rule.id}, given by {rule.given_by} on {rule.given_at[:10]}"
-        screen.print(views.label("", f"{by}; take it back: planwright rules revoke {rule.id}", "dim"))
-    screen.print(views.label("file", str(rules.path), "dim"))
+    for entry in entries:
+        screen.print(views.label("allowed" if isinstance(entry, AllowRule) else "tool", _text(entry)))
+        by = f"{entry.id}, given by {entry.given_by} on {entry.given_at[:10]}"
+        screen.print(views.label("", f"{by}; take it back: planwright rules revoke {entry.id}", "dim"))
+    for path in (rules.path, tools.path):
+        if path.exists():
+            screen.print(views.label("file", str(path), "dim"))
     return 0
 
 
 def revoke(id_: str, workspace: Path) -> int:
-    """Take a rule out of the file."""
-    rule = AllowRules(load(workspace).store_folder).revoke(id_)
-    print(f"{rule.capability} asks again ({rule_text(rule)})")
+    """Take a rule, or what was said of a tool, out of its file."""
+    folder = load(workspace).store_folder
+    taken = (ToolAnswers if id_.startswith(TOOL) else AllowRules)(folder).revoke(id_)
+    print(f"{taken.capability} asks again ({_text(taken)})")
     return 0
+
+
+def _text(entry: AllowRule | ToolAnswer) -> str:
+    words = rule_text(entry) if isinstance(entry, AllowRule) else TOOL_WORDS[entry.may]
+    return f"{entry.capability}: {words}"
 
 
 def rule_text(rule: AllowRule) -> str:

@@ -55,6 +55,14 @@ class ApprovalTerms:
         list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
     ] = None
     """Arguments that may differ, and how."""
+    tool: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=MAY",
+            help="What a tool may do that does not say it: reads, asks, asks_once, always_asks.",
+        ),
+    ] = None
+    """What tools may do from now on, by name."""
 
 
 @dataclass(frozen=True)

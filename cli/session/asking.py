@@ -7,7 +7,9 @@ import termios
 from collections.abc import Callable, Sequence
 
 from langgraph.types import Command, Interrupt
+from rich.console import RenderableType
 
+from planwright.checkpoints.consent.approval_scope import TOOL_WORDS
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
@@ -31,6 +33,8 @@ YES = ("y", "yes", "ok", "okay", "approve", "approved")
 NO = ("n", "no", "reject", "rejected")
 NO_AND_WHY = ("n", "reject")
 HELP = ("", "?", "h", "help")
+_TOOLS = dict(zip("1234", TOOL_WORDS, strict=True))
+"""What is typed for each answer to what a tool may do."""
 ASKS = {"info": "answer", "escalation": "what now?"}
 
 
@@ -61,6 +65,8 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
         if doubts := doubts_on(waiting["shown"]):
             decision = doubt_questions.ask_each(doubts, terminal, lambda: input().strip())
             return {**decision, "decided_by": who()}
+        for line in tool_choices(waiting):
+            terminal.screen.print(line)
         prompt = f"           {choices(waiting)}: "
         while True:
             terminal.screen.print(prompt, end="", markup=False)
@@ -99,6 +105,16 @@ def choices(waiting: Card) -> str:
     return offered.replace("   [n]", f"{more}   [n]", 1)
 
 
+def tool_choices(waiting: Card) -> list[RenderableType]:
+    """Say what can be typed to approve, and to say for good what the tools on a card may do."""
+    names = waiting.get("undeclared")
+    if not names:
+        return []
+    head = f"what may {', '.join(names)} do? it is not declared; to approve, and to say so for good:"
+    answers = (views.label("", f"[{number}] {TOOL_WORDS[may]}") for number, may in _TOOLS.items())
+    return [views.label("tool", head), *answers]
+
+
 def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     """Turn what was typed into an answer; None when it is none at this gate.
 
@@ -111,6 +127,8 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
         return {"type": "approve", "remember": "always"}
+    if word in _TOOLS and (tools := waiting.get("undeclared")):
+        return {"type": "approve", "remember": {"tools": dict.fromkeys(tools, _TOOLS[word])}}
     if word in NO:
         return {"type": "reject", "message": ""}
     if waiting["kind"] in ("info", "escalation"):

@@ -7,7 +7,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.call_gate import CallGates
-from planwright.approvals.card import marked
+from planwright.approvals.card import marked, tool_facts
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.width import width_of
 from planwright.domain.errors import CapabilityError
@@ -68,6 +68,7 @@ def call_card(checked: VerifiedStep, goal: str, batch: str) -> dict[str, Any]:
         "plan_hash": batch,
         "policy": checked.policy and checked.policy.model_dump(mode="json"),
         "pin": checked.pin,
+        **tool_facts(checked),
         **({"done_before": checked.done_before} if checked.done_before else {}),
         **marked(checked.step.params),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import trace_gate, wait_for_decision
@@ -10,6 +12,7 @@ from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.consent.gates import Gates
+from planwright.checkpoints.consent.tool_answers import ToolAnswers
 from planwright.checkpoints.plans import Plans
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
@@ -20,7 +23,12 @@ from planwright.state.node import Node
 
 
 def plan_approval(
-    gates: Gates, plans: Plans, registry: Registry, policy: Policy, replan_budget: int
+    gates: Gates,
+    answers: ToolAnswers,
+    plans: Plans,
+    registry: Registry,
+    policy: Policy,
+    replan_budget: int,
 ) -> Node[AgentState, AgentUpdate]:
     """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
 
@@ -29,6 +37,8 @@ def plan_approval(
         gate = await wait_for_decision(gates, state["gate_id"], invocation)
         attempts = state.get("attempts", Attempts())
         if gate.status == "approved":
+            if gate.remembered is not None:
+                await asyncio.to_thread(answers.remember, gate)
             steps = await plans.recorded_steps(invocation.run_id, gate.shown_hash)
             done = (uid for uid in steps if invocation.board.settled(uid))
             if changed := changed_since(steps, registry, policy, done):

@@ -9,10 +9,11 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.approvals.call_gate import CallGates, approval, shows_chain
-from planwright.approvals.card import marked
+from planwright.approvals.card import marked, tool_facts
 from planwright.approvals.gate import tell_decision
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
@@ -165,8 +166,8 @@ class _Run:
         Returns its id; empty when nobody has to be asked. Raises CapabilityRejected.
         """
         gateway, invocation, task = self.runner.gateway, self.invocation, self.task
-        capability = capability.narrowed(args, gateway.call_context)
         site = site_of(part, plan_hash, invocation, task.budgets, task.ask_from)
+        capability = gateway.narrowed(capability, args, site)
         past = await gateway.past(capability, args, site)
         if past.key:
             return ""
@@ -212,6 +213,7 @@ class _Run:
             "chain": chain_of(task.checked).hash,
             "policy": evidence(judged.ruling, call_context).model_dump(mode="json"),
             "pin": part.pin,
+            **tool_facts(part),
             "width": width_of(capability, args),
             **marked(args),
         }

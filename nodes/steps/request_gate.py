@@ -12,8 +12,9 @@ from pydantic import JsonValue
 
 from planwright.approvals.call_gate import CallGates, approval
 from planwright.approvals.card import step_card
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.run_chains import called_capability
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
@@ -42,7 +43,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
             runner.gateway.check_pin(task["checked"])
             capability, args = await checked_call(runner, task, raw_args, invocation)
             site = site_of(task["checked"], task["plan_hash"], invocation)
-            capability = capability.narrowed(args, runner.gateway.call_context)
+            capability = runner.gateway.narrowed(capability, args, site)
             past = await runner.gateway.past(capability, args, site)
             if past.key:  # nothing is called, so nobody is asked
                 recorded = await runner.run(task, results, invocation)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.arguments import check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.domain.errors import CapabilityRejected

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import pytest
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, Field, JsonValue, SecretStr
 
-from planwright.capabilities.arguments import as_called, misfits
+from planwright.capabilities.arguments import as_called, check_arguments, misfits
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import Capability, Guide, check_arguments
+from planwright.capabilities.contract import Capability, Guide
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.langchain_tool import from_tool
 from planwright.domain.errors import CapabilityRejected, SetupError

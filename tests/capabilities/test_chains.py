@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, JsonValue
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.answer import respond
 from planwright.capabilities.builtin.chain import create_chain
 from planwright.capabilities.builtin.delegate import delegate
@@ -16,7 +17,7 @@ from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain, known_arguments
 from planwright.capabilities.chains.run_chains import Chains, allowed_in_run
-from planwright.capabilities.contract import Capability, check_arguments
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.policy.decide import decide

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.chain import create_chain
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.mcp.entries import read_entries
 from planwright.capabilities.policy.decisions import read_decisions
 from planwright.capabilities.policy.file import load_policy

@@ -17,13 +17,20 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
     answer: dict[str, object] = {"type": word, "plan_hash": _only(form, "plan_hash")}
     if text := _only(form, "message").strip():
         answer["message"] = text
-    if word == "approve" and (scope := _only(form, "remember")):
-        answer["remember"] = scope
+    if word == "approve" and (holds := _holds(form, gate)):
+        answer["remember"] = holds
     if word == "respond" and gate.doubts:
         answer["effects"] = [
             effect for doubt in gate.doubts if (effect := _effect(form, doubt.key)) is not None
         ]
     return answer
+
+
+def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object]:
+    """Read what an approval holds for beyond this once: a scope, and what tools may do."""
+    scope = _only(form, "remember")
+    tools = {name: may for name in gate.undeclared if (may := _only(form, f"tool-{name}"))}
+    return {**({"scope": scope} if scope else {}), **({"tools": tools} if tools else {})}
 
 
 def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[object]:

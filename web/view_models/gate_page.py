@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from planwright.checkpoints.consent.approval_scope import ScopeDuration
+from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ScopeDuration, ToolMay
 from planwright.checkpoints.consent.approvers import approvers_of
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.errors import EffectInDoubt
@@ -107,6 +107,10 @@ class GatePage:
     """Who has approved so far."""
     remember: Sequence[str]
     """How widely an approval may hold, where it may hold for more than this once."""
+    undeclared: Sequence[str]
+    """Tools that say nothing of what they may do: an approval may say it for good."""
+    may: Mapping[ToolMay, str]
+    """What may be said of them, in words."""
     width: Sequence[str]
     """How far such an approval goes, in words."""
     late: bool
@@ -138,6 +142,8 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         approvers=approvers_of(card),
         approvals=[approval.by for approval in gate.approvals],
         remember=list(get_args(ScopeDuration)) if gate.may_be_remembered else (),
+        undeclared=list(gate.undeclared),
+        may=TOOL_WORDS,
         width=[str(_mapping(call.get("width")).get("words", "")) for call in gate.calls if call.get("width")],
         late=gate.expires_at <= now,
         waits_for=_waits_for(gate, caller),

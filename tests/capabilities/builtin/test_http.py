@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from benchmarks.ssrf_peers import Dns, listening
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.contract import check_arguments
 from planwright.capabilities.policy.decide import decide
 from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
 from planwright.checkpoints.plans import RunnablePlan

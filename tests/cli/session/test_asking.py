@@ -24,6 +24,10 @@ def waiting(kind: str, **more: Any) -> dict[str, Any]:
     return {"kind": kind, "shown": shown, "review_configs": [{"allowed_decisions": ALLOWED[kind]}], **more}
 
 
+def said(**tools: str) -> dict[str, Any]:
+    return {"type": "approve", "remember": {"tools": tools}}
+
+
 REMEMBER: dict[str, Any] = {"remember": ["run", "session", "always"]}
 MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any] | None]] = [
     ("plan", {}, "y", {"type": "approve"}),
@@ -42,6 +46,9 @@ MEANT: list[tuple[str, dict[str, Any], str, dict[str, Any] | None]] = [
     ("step", {}, "a", None),
     ("step", {}, "yy", None),
     ("step", REMEMBER, "a", {"type": "approve", "remember": "always"}),
+    ("step", {"undeclared": ["a", "b"]}, "1", said(a="reads", b="reads")),
+    ("plan", {"undeclared": ["a"]}, "4", said(a="always_asks")),
+    ("step", {}, "1", None),
     ("info", {}, "y", {"type": "respond", "message": "y"}),
     ("info", {}, "Acme Ltd", {"type": "respond", "message": "Acme Ltd"}),
     ("info", {}, "n", {"type": "reject", "message": ""}),
