@@ -132,6 +132,19 @@ def is_done(step: PlanStep, done: Mapping[str, VerifiedStep]) -> bool:
     return step.id in done and same_work(done[step.id].step, step)
 
 
+def effects_done(plan: Plan, recorded: Iterable[VerifiedStep], results: Mapping[str, StepResult]) -> set[str]:
+    """List the uids of the effects that a plan has had, unless a step that one needs is another now."""
+    entries, steps = {entry.uid: entry for entry in recorded}, {step.id: step for step in plan.steps}
+
+    def stands(entry: VerifiedStep) -> bool:
+        step = steps.get(entry.step.id)
+        needed = (entries[uid] for uid in entry.needs if uid in entries)
+        return step is not None and same_work(step, entry.step) and all(map(stands, needed))
+
+    done = (entry for entry in entries.values() if entry.effect != "pure" and _completed(entry, results))
+    return {entry.uid for entry in done if stands(entry)}
+
+
 def about_others(findings: Iterable[Finding], done: Collection[str]) -> list[Finding]:
     """Leave out what is found about steps that are done; what is wrong with them nobody can mend."""
     return [finding for finding in findings if finding.step_id not in done or finding.code == "duplicate_id"]

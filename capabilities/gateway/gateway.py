@@ -241,10 +241,10 @@ class Gateway:
             raise CapabilityForbidden(f"{capability.name} was not approved as {grave}")
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
-        revocable = site.checked.mode == "delegated" or capability.is_unknown
+        revocable = capability.is_unknown or site.checked.mode == "delegated"
         if judged.own_gate and revocable and not site.checked.gated:
-            cause = f"{capability.name} needs a person: what allowed it was taken back"
-            raise CapabilityChanged(cause, "it is asked for again")
+            why = "nothing says what it may do" if capability.is_unknown else "nobody delegates it any more"
+            raise CapabilityChanged(f"{capability.name} needs a person: {why}", "it is asked for again")
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):
             if named is None:
                 await self.refuse_again(capability, args, site)

@@ -33,7 +33,7 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
-from planwright.planning.done_steps import is_done
+from planwright.planning.done_steps import effects_done, is_done
 from planwright.planning.estimate import in_all
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
@@ -142,8 +142,12 @@ async def rules_for(
 async def _done(
     plan: Plan, earlier: Sequence[VerifiedStep], state: AgentState, ledger: Ledger
 ) -> dict[str, VerifiedStep]:
-    """Map the ids of the steps that were done under an earlier plan, by the record, to what was done."""
-    if not (uids := set(state.get("done", ()))):
+    """Map the ids of the steps that were done before, by the record, to what was done.
+
+    Those are the steps that a new plan was put behind, and each effect of this one: it stays where a step
+    that it went on without is run again.
+    """
+    if not (uids := {*state.get("done", ()), *effects_done(plan, earlier, state.get("results", {}))}):
         return {}
     uids &= {r.uid for r in await ledger.settled_steps(state["run_id"]) if r.status == "completed"}
     done = {entry.step.id: entry for entry in earlier if entry.uid in uids}

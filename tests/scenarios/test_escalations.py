@@ -210,3 +210,23 @@ def test_where_nothing_was_done_it_ends_as_it_is(scene: Scene, unusable: str) ->
     agent = stuck(scene, "work.read", unusable)
     assert not agent.get_state(scene.config).interrupts
     assert scene.rows("SELECT status FROM runs")[0]["status"] in ("failed", "refused")
+
+
+def test_an_effect_that_went_on_without_what_failed_is_not_made_again_with_it(
+    scene: Scene, unusable: str
+) -> None:
+    """Run again what failed, says the person: not what was done in spite of it, by a call and by a model."""
+    bad = scene.step("bad", "work.fail", description="Read it")
+    good = scene.step("good", "work.read")
+    fixed = scene.step("fixed", "work.engrave", "good", "bad", on_failed_dependency="partial")
+    left = {"id": "left", "capability": None, "description": "Engrave", "tool_hints": ["work.engrave"]}
+    left |= {"depends_on": ["good", "bad"], "on_failed_dependency": "partial"}
+    engraves = scene.calls(("work__engrave", {"name": "left"}))
+    plan = scene.plan(good, bad, fixed, left)
+    agent = scene.agent(plan, engraves, "Engraved.", *[unusable] * 8, alternative={"enabled": False})
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    assert sorted(scene.done) == ["bad", "bad", "fixed", "good", "left"]
+    made = "SELECT status FROM steps WHERE step_id IN ('fixed', 'left')"
+    assert scene.rows(made) == [{"status": "completed"}] * 2
+    assert scene.decide(agent, "reject")["status"] == "failed"

@@ -26,11 +26,11 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
     return answer
 
 
-def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object]:
+def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> str | dict[str, object]:
     """Read what an approval holds for beyond this once: a scope, and what tools may do."""
     scope = _only(form, "remember")
     tools = {name: may for name in gate.undeclared if (may := _only(form, f"tool-{name}"))}
-    return {**({"scope": scope} if scope else {}), **({"tools": tools} if tools else {})}
+    return {**({"scope": scope} if scope else {}), "tools": tools} if tools else scope
 
 
 def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[object]:
