@@ -6,12 +6,18 @@ A tool that comes from an MCP server by an adapter has the server's hints there.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
-from typing import Any, TypeVar, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from langchain_core.tools import BaseTool, StructuredTool
+from langchain_core.messages import HumanMessage, ToolMessage
+from langchain_core.runnables import ensure_config
+from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
+from langgraph.prebuilt import InjectedState, ToolRuntime
+from langgraph.types import Command
 from pydantic import BaseModel, JsonValue, create_model
+from pydantic.fields import FieldInfo
 
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
@@ -20,6 +26,8 @@ from planwright.capabilities.signature import check_fields
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
+Injected = Literal["call_id", "messages", "state", "runtime"]
+"""What LangGraph injects into an argument of a tool."""
 ChoiceT = TypeVar("ChoiceT", bound=str)
 
 
@@ -40,11 +48,13 @@ def from_tool(brought: object) -> Capability:
     risk: Risk = _one_of(tool, "risk", metadata.get("risk", hints.risk(mode)), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    def call(**arguments: JsonValue) -> object:
-        return tool.invoke(arguments)
+    injected = _injected(tool)
 
-    async def acall(**arguments: JsonValue) -> object:
-        return await tool.ainvoke(arguments)
+    def call(planwright_call: CallContext, **arguments: JsonValue) -> object:
+        return _returned(tool.invoke(_input(tool, arguments, injected, planwright_call)))
+
+    async def acall(planwright_call: CallContext, **arguments: JsonValue) -> object:
+        return _returned(await tool.ainvoke(_input(tool, arguments, injected, planwright_call)))
 
     return Capability(
         name=tool.name,
@@ -57,6 +67,7 @@ def from_tool(brought: object) -> Capability:
         effect=effect,
         tags=tuple(tool.tags or ()),
         declared=declared is not None,
+        context_parameter="planwright_call",
         result_schema=ANY_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
@@ -90,12 +101,69 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
     if not (isinstance(visible, type) and issubclass(visible, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of pydantic 2", "give it an args_schema")
     injected = [name for name in args.model_fields if name not in visible.model_fields]
-    if needed := [name for name in injected if args.model_fields[name].is_required()]:
+    given = _injected(tool)
+    if needed := [name for name in injected if name not in given and args.model_fields[name].is_required()]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
     model = _without(tool, args, injected) if injected else args
     check_fields(tool.name, model)
     return model
+
+
+def _injected(tool: BaseTool) -> dict[str, Injected]:
+    """Find the arguments that LangGraph injects and that a call here has, too: id, messages, runtime."""
+    args: object = tool.args_schema or tool.get_input_schema()
+    if not (isinstance(args, type) and issubclass(args, BaseModel)):
+        return {}
+    found = {name: _kind(info) for name, info in args.model_fields.items()}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _kind(info: FieldInfo) -> Injected | None:
+    """Say what LangGraph injects into a field; one that asks for one key of the state gets the messages."""
+    if info.annotation is ToolRuntime or get_origin(info.annotation) is ToolRuntime:
+        return "runtime"
+    for mark in info.metadata:
+        if mark is InjectedToolCallId or isinstance(mark, InjectedToolCallId):
+            return "call_id"
+        if mark is InjectedState or isinstance(mark, InjectedState):
+            field = getattr(mark, "field", None)
+            return "state" if field is None else "messages" if field == "messages" else None
+    return None
+
+
+def _input(
+    tool: BaseTool, arguments: dict[str, JsonValue], injected: Mapping[str, Injected], call: CallContext
+) -> dict[str, Any]:
+    """Put the input of a tool together; one into which something is injected is called as by a model."""
+    if not injected:
+        return arguments
+    messages = [HumanMessage(call.request)] if call.request else []
+    values: dict[Injected, object] = {
+        "call_id": call.idempotency_key,
+        "messages": messages,
+        "state": {"messages": messages},
+    }
+    if "runtime" in injected.values():
+        key, config, state = call.idempotency_key, ensure_config(), values["state"]
+        values["runtime"] = ToolRuntime(state, None, config, _no_writer, key, None)
+    given = {name: values[kind] for name, kind in injected.items()}
+    return {"type": "tool_call", "id": call.idempotency_key, "name": tool.name, "args": arguments | given}
+
+
+def _no_writer(_: object) -> None:
+    """Drop what a tool streams: what a call did is on record once it has ended."""
+
+
+def _returned(result: object) -> object:
+    """Take what a tool tells the model out of a message or a command; no other state is updated."""
+    if isinstance(result, ToolMessage):
+        return result.content
+    if isinstance(result, Command):
+        update = result.update if isinstance(result.update, Mapping) else {}
+        told = [message.content for message in update.get("messages", ()) if isinstance(message, ToolMessage)]
+        return told[0] if len(told) == 1 else told or update
+    return result
 
 
 def _without(tool: BaseTool, args: type[BaseModel], injected: Sequence[str]) -> type[BaseModel]:

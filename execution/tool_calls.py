@@ -31,7 +31,7 @@ from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.surroundings import surroundings_reader
-from planwright.models.conversation.call_arguments import flaw_of
+from planwright.models.conversation.call_arguments import flaw_of, wire_name
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
 from planwright.prompts import section
@@ -40,11 +40,6 @@ from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
 
 CHANGED = "it has changed since it was approved"
-
-
-def wire_name(name: str) -> str:
-    """Spell a capability's name as function calling allows it: letters, digits, `_` and `-`."""
-    return name.replace(".", "__")
 
 
 def tools_of(names: Sequence[str], registry: Registry) -> dict[str, Capability]:

@@ -12,7 +12,8 @@ from langchain_core.messages import AIMessage
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import ALWAYS, TOOL_SEARCH, Registry
 from planwright.domain.plan import CLOSING, WHOLE
-from planwright.execution.tool_calls import schemas, wire_name
+from planwright.execution.tool_calls import schemas
+from planwright.models.conversation.call_arguments import wire_name
 from planwright.planning.catalogue import catalogue
 from planwright.settings.workspace import ToolSettings
 from planwright.state.loop_state import ToolCall

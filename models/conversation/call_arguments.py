@@ -1,12 +1,15 @@
-"""The arguments of a model's call as JSON that every part can take: store, provider, validator."""
+"""The name and the arguments of a model's call, in the forms that every part can take."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from planwright.checkpoints.serde import storable
+from planwright.domain.hashing import sha256
 
+_WIRE_NAME, _OTHERS = re.compile(r"[A-Za-z0-9_-]{1,64}"), re.compile(r"[^A-Za-z0-9_-]")
 DEEPEST = 64  # pydantic's own limit is 255, counted with the models around the value
 
 
@@ -38,3 +41,14 @@ def _deeper(value: object, levels: int) -> bool:
         nested = (entry.values() if isinstance(entry, dict) else entry for entry in row)
         row = [item for entry in nested for item in entry if isinstance(item, dict | list | tuple)]
     return bool(row)
+
+
+def wire_name(name: str) -> str:
+    """Spell a capability's name as function calling allows it: up to 64 letters, digits, `_` and `-`.
+
+    What is not spelled so by itself has a hash at its end. Source: OpenAI's reference, function.name.
+    """
+    spelled = name.replace(".", "__")
+    if _WIRE_NAME.fullmatch(spelled):
+        return spelled
+    return f"{_OTHERS.sub('_', spelled)[:55]}_{sha256(name)[:8]}"

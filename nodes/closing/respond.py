@@ -9,8 +9,8 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
 from planwright.execution.surroundings import SurroundingsReader
-from planwright.execution.tool_calls import wire_name
 from planwright.models.calling import Models
+from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
 from planwright.models.offline.answering import answer_from_results

@@ -1,0 +1,160 @@
+"""Tools in the shapes that LangChain documents: what is injected, how they return, what they are called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, StructuredTool, tool
+from langgraph.config import get_stream_writer
+from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
+from langgraph.types import Command
+
+from planwright.domain.errors import SetupError
+from planwright.models.conversation.call_arguments import wire_name
+
+if TYPE_CHECKING:
+    from tests.scenarios.conftest import Scene
+
+READS = {"mode": "read_only"}
+
+
+def call_id(word: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> str:
+    """Say a word."""
+    return f"{word} {len(tool_call_id)}"
+
+
+def state(word: str, state: Annotated[dict[str, Any], InjectedState]) -> str:
+    """Say a word."""
+    return f"{word} {state['messages'][-1].text}"
+
+
+def messages(word: str, before: Annotated[list[Any], InjectedState("messages")]) -> str:
+    """Say a word."""
+    return f"{word} {before[-1].text}"
+
+
+def runtime(word: str, runtime: ToolRuntime) -> str:
+    """Say a word."""
+    runtime.stream_writer("on my way")
+    return f"{word} {runtime.state['messages'][-1].text} {len(str(runtime.tool_call_id))}"
+
+
+def config(word: str, config: RunnableConfig) -> str:
+    """Say a word."""
+    return f"{word} {len(config['configurable']['thread_id'])}"
+
+
+def argument(word: str, key: Annotated[str, InjectedToolArg] = "own") -> str:
+    """Say a word."""
+    return f"{word} {key}"
+
+
+def command(word: str, tool_call_id: Annotated[str, InjectedToolCallId]) -> Command[str]:
+    """Say a word."""
+    return Command(
+        update={"messages": [ToolMessage(f"{word} told", tool_call_id=tool_call_id)], "mood": "good"}
+    )
+
+
+def update(word: str) -> Command[str]:
+    """Say a word."""
+    return Command(update={"mood": word})
+
+
+def message(word: str) -> ToolMessage:
+    """Say a word."""
+    return ToolMessage(f"{word} told", tool_call_id="any")
+
+
+def streams(word: str) -> str:
+    """Say a word."""
+    get_stream_writer()({"at": 1})
+    return word
+
+
+def artifact(word: str) -> tuple[str, list[int]]:
+    """Say a word."""
+    return word, [1, 2]
+
+
+class Asynchronous(BaseTool):
+    """A tool that only waits."""
+
+    name: str = "asynchronous"
+    description: str = "Say a word."
+
+    def _run(self, word: str) -> str:
+        raise NotImplementedError
+
+    async def _arun(self, word: str) -> str:
+        return f"{word} in time"
+
+
+class Plain(BaseTool):
+    """A tool without a schema."""
+
+    name: str = "plain"
+    description: str = "Say a word."
+
+    def _run(self, word: str) -> str:
+        return f"{word} plainly"
+
+
+def of(function: Callable[..., object], **more: Any) -> BaseTool:
+    return StructuredTool.from_function(function, **more)
+
+
+SHAPES: dict[str, tuple[BaseTool, object]] = {
+    "the id of the call": (of(call_id), "A 64"),
+    "the state": (of(state), "A Say it"),
+    "messages of the state": (of(messages), "A Say it"),
+    "a runtime": (of(runtime), "A Say it 64"),
+    "a config": (of(config), "A 36"),
+    "an argument with a default": (of(argument), "A own"),
+    "a command with a message": (of(command), "A told"),
+    "a command without": (of(update), {"mood": "A"}),
+    "a message": (of(message), "A told"),
+    "it streams": (of(streams), "A"),
+    "content and artifact": (of(artifact, response_format="content_and_artifact"), "A"),
+    "the answer itself": (of(streams, return_direct=True), "A"),
+    "only async": (Asynchronous(), "A in time"),
+    "no schema": (Plain(), "A plainly"),
+    "a name with other letters": (of(streams, name="say a/word.now"), "A"),
+    "a name with more than 64": (of(streams, name="say." * 30), "A"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_tool_of_this_shape_is_called_and_what_it_told_is_on_record(scene: Scene, shape: str) -> None:
+    made, told = SHAPES[shape]
+    made.metadata = READS
+    reply = scene.calls((wire_name(made.name), {"word": "A"}))
+    agent = scene.agent(reply, "Said.", tools=[made], planning={"mode": "never"})
+    assert scene.ask(agent, "Say it")["status"] == "completed"
+    (row,) = scene.rows("SELECT result FROM steps")
+    result = json.loads(row["result"])
+    assert (result["capability"], result["output"]) == (made.name, told)
+
+
+def test_a_store_of_langgraph_is_not_here_and_that_is_said_before_anything_runs(scene: Scene) -> None:
+    @tool
+    def keep(word: str, store: Annotated[Any, InjectedStore()]) -> str:
+        """Keep a word."""
+        return word
+
+    with pytest.raises(SetupError, match="`store` injected, which nobody does here"):
+        scene.agent("x", tools=[keep])
+
+
+@pytest.mark.parametrize("name", ["a" * 65, "say it", "größe", "a.b" * 40])
+def test_names_on_the_wire_are_such_as_providers_take_and_each_its_own(name: str) -> None:
+    spelled = wire_name(name)
+    assert len(spelled) <= 64
+    assert spelled.replace("_", "").replace("-", "").isalnum()
+    assert spelled.isascii()
+    assert spelled != wire_name(f"{name}x")
