@@ -215,7 +215,9 @@ class ConnectedServer:
             return ""
         lines = [line for line in self._log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
         last = [line for line in lines if not _of_traceback(line)] or lines
-        return f"; it wrote: {' | '.join(last[-LOG_LINES:])[-LONGEST_QUOTE:]}" if last else ""
+        text = " | ".join(last[-LOG_LINES:])
+        quote = text if len(text) <= LONGEST_QUOTE else f"… {text[-LONGEST_QUOTE:].partition(' ')[2]}"
+        return f"; it wrote: {quote}" if last else ""
 
 
 def _of_traceback(line: str) -> bool:

@@ -13,6 +13,12 @@ import httpx2
 from planwright.capabilities.mcp.answers import COMPRESSED, error_reply, refusal_text
 from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, excess_of
 
+REFUSALS = {
+    401: "HTTP 401: it wants credentials, or others than it was given: name them in `headers` of its entry",
+    403: "HTTP 403: it does not let in who is named in `headers` of its entry",
+}
+"""What a server says that lets nobody in: the SDK says "Server returned an error response"."""
+
 
 class BoundedTransport(httpx2.AsyncHTTPTransport):
     """Send over HTTP; an answer that may not be read is replaced by an error for the same request."""
@@ -30,8 +36,9 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         finally:
             await response.aclose()
         excess = excess_of(body)
-        if excess or not plain:
-            why = refusal_text(excess) if excess else COMPRESSED
+        refusal = REFUSALS.get(response.status_code) if request.method == "POST" else None
+        if excess or refusal or not plain:
+            why = refusal or (refusal_text(excess) if excess else COMPRESSED)
             stand_in = {"content-type": "application/json"}
             return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
         return httpx2.Response(response.status_code, headers=response.headers, content=body)

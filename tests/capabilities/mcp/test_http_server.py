@@ -17,6 +17,7 @@ from planwright.settings.settings import load
 from tests.capabilities.mcp.test_servers import call, call_again
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers
+from tests.wire.scripted_server import Reply, ScriptedServer
 
 pytestmark = pytest.mark.enable_socket
 LONG = {"duration": 60, "steps": 60}
@@ -108,6 +109,22 @@ async def test_a_service_that_dies_in_a_call_is_used_again_when_it_is_back(
         await call(servers, "plain.get-sum", a=1, b=1)
     service.start()
     assert await call_again(servers, "plain.get-sum", a=1, b=1) == {"text": "The sum of 1 and 1 is 2."}
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(401, "HTTP 401: it wants credentials"), (403, "HTTP 403: it does not let in")]
+)
+def test_a_service_that_lets_nobody_in_says_what_it_wants(
+    mcp_servers: McpServers, tmp_path: Path, status: int, said: str
+) -> None:
+    refusal = Reply(status=status, body="no", headers={"www-authenticate": 'Bearer error="invalid_token"'})
+    with ScriptedServer([refusal]) as server:
+        mcp_servers.plug(tmp_path, {"one": {"url": f"{server.base_url}/mcp"}})
+        found = open_servers(load(tmp_path))
+        found.close()
+    (standing,) = found.standings
+    assert standing.state == "failed"
+    assert said in standing.problem
 
 
 def test_a_service_that_is_not_there_is_left_out(
