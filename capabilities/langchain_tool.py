@@ -101,8 +101,10 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
     if not (isinstance(visible, type) and issubclass(visible, BaseModel)):
         raise SetupError(f"the tool {tool.name} has no schema of pydantic 2", "give it an args_schema")
     injected = [name for name in args.model_fields if name not in visible.model_fields]
-    given = _injected(tool)
-    if needed := [name for name in injected if name not in given and args.model_fields[name].is_required()]:
+    available = _injected(tool)
+    if needed := [
+        name for name in injected if name not in available and args.model_fields[name].is_required()
+    ]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
     model = _without(tool, args, injected) if injected else args
@@ -115,8 +117,8 @@ def _injected(tool: BaseTool) -> dict[str, Injected]:
     args: object = tool.args_schema or tool.get_input_schema()
     if not (isinstance(args, type) and issubclass(args, BaseModel)):
         return {}
-    found = {name: _kind(info) for name, info in args.model_fields.items()}
-    return {name: kind for name, kind in found.items() if kind is not None}
+    kinds = {name: _kind(info) for name, info in args.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def _kind(info: FieldInfo) -> Injected | None:
@@ -134,10 +136,10 @@ def _kind(info: FieldInfo) -> Injected | None:
 
 def _input(
     tool: BaseTool, arguments: dict[str, JsonValue], injected: Mapping[str, Injected], call: CallContext
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Put the input of a tool together; one into which something is injected is called as by a model."""
     if not injected:
-        return arguments
+        return dict(arguments)
     messages = [HumanMessage(call.request)] if call.request else []
     values: dict[Injected, object] = {
         "call_id": call.idempotency_key,
@@ -147,8 +149,8 @@ def _input(
     if "runtime" in injected.values():
         key, config, state = call.idempotency_key, ensure_config(), values["state"]
         values["runtime"] = ToolRuntime(state, None, config, _no_writer, key, None)
-    given = {name: values[kind] for name, kind in injected.items()}
-    return {"type": "tool_call", "id": call.idempotency_key, "name": tool.name, "args": arguments | given}
+    args = {**arguments, **{name: values[kind] for name, kind in injected.items()}}
+    return {"type": "tool_call", "id": call.idempotency_key, "name": tool.name, "args": args}
 
 
 def _no_writer(_: object) -> None:
@@ -161,8 +163,10 @@ def _returned(result: object) -> object:
         return result.content
     if isinstance(result, Command):
         update = result.update if isinstance(result.update, Mapping) else {}
-        told = [message.content for message in update.get("messages", ()) if isinstance(message, ToolMessage)]
-        return told[0] if len(told) == 1 else told or update
+        texts = [
+            message.content for message in update.get("messages", ()) if isinstance(message, ToolMessage)
+        ]
+        return texts[0] if len(texts) == 1 else texts or update
     return result
 
 
