@@ -37,6 +37,24 @@ async def test_an_approval_runs_the_plan_and_is_signed_by_who_is_signed_in(make_
     assert "approved" in (await ada.get(f"/approvals/{gate_id}/state")).text
 
 
+async def test_a_tool_that_says_nothing_is_spoken_for_over_the_page(make_stage: MakeStage) -> None:
+    def look(city: str) -> str:
+        """Look at the weather."""
+        return f"sunny in {city}"
+
+    step = {"id": "s1", "capability": "look", "params": {"city": "Rome"}}
+    stage = make_stage([step], tools=[look])
+    ada = await stage.sign_in(TOKENS["ada"])
+    run_id, gate_id = await stage.waiting_gate(ada)
+    page = (await ada.get(f"/approvals/{gate_id}")).text
+    assert "What may look do?" in page
+    assert '<option value="asks_once">it changes something: ask once a run</option>' in page
+    await stage.answer(ada, gate_id, "approve", **{"tool-look": "reads"})
+    assert await stage.ended(run_id) == "completed"
+    (said,) = stage.agent.stores.tool_answers.read()
+    assert (said.capability, said.may, said.given_by) == ("look", "reads", "ada")
+
+
 async def test_a_rejection_brings_its_reason(make_stage: MakeStage) -> None:
     stage = make_stage()
     ada = await stage.sign_in(TOKENS["ada"])
