@@ -14,11 +14,12 @@ from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
+from planwright.approvals.origins import with_origins
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
-from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
+from planwright.checkpoints.consent.allow_rules import AllowRule
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
-from planwright.checkpoints.consent.gates import Gates
-from planwright.checkpoints.consent.tool_answers import ToolAnswer, ToolAnswers
+from planwright.checkpoints.consent.tool_answers import ToolAnswer
+from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
@@ -33,10 +34,11 @@ _LOG = logging.getLogger("planwright.approvals")
 class CallGates:
     """Open the gates of calls, and wait at them."""
 
-    def __init__(self, gates: Gates, rules: AllowRules, answers: ToolAnswers, settings: Settings) -> None:
-        self._gates = gates
-        self._rules = rules
-        self._answers = answers
+    def __init__(self, stores: Stores, settings: Settings) -> None:
+        self._stores = stores
+        self._gates = stores.gates
+        self._rules = stores.allow_rules
+        self._answers = stores.tool_answers
         self._settings = settings
 
     async def open(
@@ -51,6 +53,7 @@ class CallGates:
 
         `plan_gate` is that of its plan; `decision` the policy's own, where it made one.
         """
+        card = card if decision else await with_origins(card, invocation, self._stores)
         gate = await self._open(self._row("step", checked, card, invocation), invocation)
         decision = decision or await self._earlier_approval(gate, checked, invocation, plan_gate)
         if gate.status == "open" and decision is not None:

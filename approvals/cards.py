@@ -8,6 +8,8 @@ from pydantic import JsonValue
 
 Card = dict[str, JsonValue]
 """All that a gate shows, by name."""
+SEEN = "first seen in the result of"
+"""How the origin of a value begins that the user did not write and a call brought."""
 
 
 def card_steps(card: Mapping[str, JsonValue]) -> list[Card]:

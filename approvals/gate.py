@@ -15,7 +15,7 @@ from langgraph.types import interrupt
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.cards import SEEN, Card, card_steps
 from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schema
 from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
@@ -261,8 +261,11 @@ def _width(gate: Gate) -> list[str]:
 
 
 def describe_call(call: Mapping[str, object]) -> str:
-    """Say on one line which call is asked for, and why."""
-    return f"Approve {call['capability']}: {call['description']} ({call['reason']})"
+    """Say on one line which call is asked for, why, and which of its values a result brought first."""
+    origins = call.get("origins")
+    seen = origins.items() if isinstance(origins, dict) else ()
+    why = [str(call["reason"]), *(f"{name}: {origin}" for name, origin in seen if SEEN in str(origin))]
+    return f"Approve {call['capability']}: {call['description']} ({'; '.join(why)})"
 
 
 def _describe(gate: Gate) -> str:

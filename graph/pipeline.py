@@ -163,7 +163,7 @@ def _add_execution(graph: Pipeline, parts: Parts, gateway: Gateway, sequence: No
     async def open_steps(state: AgentState) -> list[Send]:
         return sends(state, settings.execution)
 
-    gates = CallGates(stores.gates, stores.allow_rules, stores.tool_answers, settings)
+    gates = CallGates(stores, settings)
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     graph.add_node("agentic_loop", agentic_loop(loop, stores, settings))

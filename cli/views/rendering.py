@@ -26,6 +26,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from planwright.approvals.cards import SEEN
 from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
@@ -153,6 +154,7 @@ def call_view(card: Card) -> RenderableType:
         rows += [row for call in calls for row in call_part(call, call["args"], call["risk"])]
     else:
         rows += [argument(name, value, 11) for name, value in card["args"].items()]
+        rows += origin_rows(card)
     rows += [label("after", text) for text in card.get("decisions", ())]
     rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
@@ -165,6 +167,15 @@ def call_view(card: Card) -> RenderableType:
     return Group(*rows)
 
 
+def origin_rows(card: Card) -> list[RenderableType]:
+    """Show where the values of a call come from; what a result brought first is not to be overlooked."""
+    origins = card.get("origins") or {}
+    return [
+        label("from", one_line(f"{name}: {origin}"), "yellow" if SEEN in origin else "dim")
+        for name, origin in origins.items()
+    ]
+
+
 def call_part(call: Card, args: Card, risk: str = "", indent: int = 11) -> list[RenderableType]:
     """Show one call of a chain under it; what earlier calls bring is still a reference."""
     head = Text.assemble((f"{one_line(call['id'])} ", "bold"), f"{one_line(call['capability'])} ")
@@ -172,6 +183,7 @@ def call_part(call: Card, args: Card, risk: str = "", indent: int = 11) -> list[
     again = call.get("mode") == "destructive" and not call.get("gate_included")
     head.append("  own gate" if again else "", "bold red")
     rows = [argument(name, value, indent + 4, "dim") for name, value in args.items()]
+    rows += origin_rows(call)
     return [Padding(head, (0, 0, 0, indent), expand=False), *rows]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
+from planwright.approvals.cards import SEEN
 from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ScopeDuration, ToolMay
 from planwright.checkpoints.consent.approvers import approvers_of
 from planwright.checkpoints.consent.gate import Gate
@@ -219,6 +220,8 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
         marks.append("this run has done the same or the like before")
     if part.get("tainted"):
         marks.append("its values come from text that somebody else wrote")
+    origins = [f"{name}: {origin}" for name, origin in _mapping(part.get("origins")).items()]
+    marks += [origin for origin in origins if SEEN in origin]
     risk = str(part.get("risk", "None"))
     mode = [words.word(part["mode"])] if part.get("mode") else []
     chain = _mapping(part.get("chain")).get("calls") or part.get("steps") or ()
@@ -231,7 +234,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
         facts=[*mode, risk_text(risk)],
         values=values,
         warnings=marks,
-        notes=(),
+        notes=[origin for origin in origins if SEEN not in origin],
         after=[str(id_) for id_ in _list(part, "after")],
         inner=[_call_card(call, "", _chained_values(call)) for call in chain if isinstance(call, Mapping)],
     )

@@ -1,0 +1,121 @@
+"""Where the values of a call come from: the request, or the result in which they were seen first.
+
+A model that was talked into something calls what the task calls: of 205 such calls 196 had the verb of the
+task, and a destination that the user never wrote. The card of a call says so for each of its arguments.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from planwright.approvals.cards import SEEN, Card
+from planwright.checkpoints.stores import Stores
+from planwright.domain.errors import RunError
+from planwright.domain.own_words import holds, own_words
+from planwright.state.invocation import Invocation
+
+REQUEST, PASTED, NOWHERE = "your request", "what you pasted", "written for this call"
+MOST = 20_000  # characters of a result that are looked through
+LONGEST = 300  # characters of a value that are looked for
+
+
+@dataclass(frozen=True)
+class ReadText:
+    """What one call brought, as text."""
+
+    label: str
+    """Which call that was, for people."""
+    text: str
+    """What it brought."""
+
+    @cached_property
+    def _folded(self) -> str:
+        return " ".join(self.text.split()).casefold()
+
+    def has(self, value: str) -> bool:
+        """Say whether a value stands in it word for word."""
+        return " ".join(value.split()).casefold() in self._folded and holds(self.text, value)
+
+    def has_host(self, host: str) -> bool:
+        """Say whether a host stands in it: by itself, in an address, or below another name."""
+        pattern = rf"(?<![\w-]){re.escape(host.casefold())}(?![\w-]|\.\w)"
+        return re.search(pattern, self._folded) is not None
+
+
+async def read_texts(stores: Stores, run_id: str) -> list[ReadText]:
+    """Read what the calls of a run have brought, in the order in which they ended."""
+    texts = []
+    for result in await stores.ledger.settled_steps(run_id):
+        if result.status == "completed":
+            output = "\n".join(_values(result.output))
+            with suppress(RunError):  # it is gone: nothing is said of it
+                output = await asyncio.to_thread(stores.blobs.get, result.blob) if result.blob else output
+            texts.append(ReadText(f"{result.capability} ({result.step_id})", output[:MOST]))
+    return texts
+
+
+async def with_origins(card: Card, invocation: Invocation, stores: Stores) -> Card:
+    """Say on the card of a call, or of each call of a reply, where its values come from."""
+    calls = card.get("calls")
+    several = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    if not any(isinstance(call.get("args"), dict) and call["args"] for call in several or [card]):
+        return card
+    texts = await read_texts(stores, invocation.run_id)
+    if several:
+        return {**card, "calls": [_with(call, invocation.words, texts) for call in several]}
+    return _with(card, invocation.words, texts)
+
+
+def _with(card: Card, request: str, texts: Sequence[ReadText]) -> Card:
+    args = card.get("args")
+    places: dict[str, JsonValue] = {**value_origins(args, request, texts)} if isinstance(args, dict) else {}
+    return {**card, "origins": places} if places else card
+
+
+def value_origins(args: Mapping[str, JsonValue], request: str, texts: Sequence[ReadText]) -> dict[str, str]:
+    """Say of each argument that holds a text or a number where its values come from."""
+    own, whole = ReadText("", own_words(request)), ReadText("", request)
+    places: dict[str, str] = {}
+    for name, value in args.items():
+        each = dict.fromkeys(_origin(text, own, whole, texts) for text in _values(value) if text.strip())
+        if each:
+            places[name] = ", ".join(each)
+    return places
+
+
+def _origin(value: str, own: ReadText, request: ReadText, texts: Sequence[ReadText]) -> str:
+    labelled = [(own, REQUEST), (request, PASTED), *((text, f"{SEEN} {text.label}") for text in texts)]
+    part = value[:LONGEST]
+    if origin := next((origin for text, origin in labelled if text.has(part)), ""):
+        return origin
+    host = _host(part)
+    if host and (origin := next((origin for text, origin in labelled if text.has_host(host)), "")):
+        return f"{host}: {origin}"
+    return NOWHERE
+
+
+def _host(value: str) -> str:
+    """Find the host of an address on the web: the rest of it may be put together; "" for any other text."""
+    with suppress(ValueError):
+        return urlsplit(value).hostname or "" if "://" in value else ""
+    return ""
+
+
+def _values(value: JsonValue) -> Iterator[str]:
+    """Walk the texts and numbers inside a JSON value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _values(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _values(item)
+    elif value is not None and not isinstance(value, bool):
+        yield str(value)
