@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from langchain_core.messages import HumanMessage, ToolMessage
@@ -28,6 +29,13 @@ from planwright.domain.risk import Effect, Mode, Risk
 
 Injected = Literal["call_id", "messages", "state", "runtime"]
 """What LangGraph injects into an argument of a tool."""
+CHOICES: dict[str, tuple[str, ...]] = {
+    "mode": get_args(Mode),
+    "risk": get_args(Risk),
+    "effect": get_args(Effect),
+}
+"""What the metadata of a tool may declare, and as what."""
+ONE_SLIP = 0.7  # how like two words are, of 1, that differ by one letter of four
 ChoiceT = TypeVar("ChoiceT", bound=str)
 
 
@@ -42,6 +50,7 @@ def from_tool(brought: object) -> Capability:
     tool = brought if isinstance(brought, BaseTool) else _of_function(brought)
     args = _arguments(tool)
     metadata = tool.metadata or {}
+    _refuse_slips(tool, metadata)
     hints = read_hints(metadata)
     declared = metadata.get("mode", hints.mode)
     mode: Mode = _one_of(tool, "mode", declared or "destructive", get_args(Mode))
@@ -71,6 +80,28 @@ def from_tool(brought: object) -> Capability:
         result_schema=ANY_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )
+
+
+def _refuse_slips(tool: BaseTool, metadata: Mapping[str, object]) -> None:
+    """Raise SetupError for a key that reads like one of ours, with a value that reads like one of its own.
+
+    Dropped, `rsik = "Critical"` would let a call run unasked. Other keys may be anybody's.
+    """
+    for key, value in ((key, value) for key, value in metadata.items() if isinstance(value, str)):
+        for field, choices in CHOICES.items():
+            if key != field and _reads_like(key, [field]) and _reads_like(value, choices):
+                cause = f"the metadata of the tool {tool.name} has no {key!r}"
+                raise SetupError(cause, f"did you mean {field} = {_nearest(value, choices)!r}?")
+
+
+def _reads_like(word: str, choices: Sequence[str]) -> bool:
+    return _nearest(word, choices) is not None
+
+
+def _nearest(word: str, choices: Sequence[str]) -> str | None:
+    lowered = {choice.lower(): choice for choice in choices}
+    near = get_close_matches(word.lower(), lowered, 1, ONE_SLIP)
+    return lowered[near[0]] if near else None
 
 
 def _of_function(function: object) -> BaseTool:

@@ -10,6 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.langchain_tool import from_tool
 from planwright.domain.errors import SetupError
 from planwright.graph import open_agent
 
@@ -212,3 +213,33 @@ def test_two_tools_whose_names_differ_in_capitals_alone_are_refused(scene: Scene
     one.name, other.name = "PayOut", "payout"
     with pytest.raises(SetupError, match="two capabilities are named"):
         scene.agent(tools=[one, other])
+
+
+def slips(word: str) -> set[str]:
+    """Make each word that one slip of the hand makes of another."""
+    halves = [(word[:n], word[n:]) for n in range(len(word) + 1)]
+    less = {a + b[1:] for a, b in halves if b}
+    turned = {a + b[1] + b[0] + b[2:] for a, b in halves if len(b) > 1}
+    other = {a + letter + b[1:] for a, b in halves if b for letter in "abexz_"}
+    more = {a + letter + b for a, b in halves for letter in "abexz_"}
+    return (less | turned | other | more) - {word}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("mode", "local_write"), ("risk", "Critical"), ("effect", "blind")]
+)
+def test_a_slip_in_what_a_tool_declares_is_refused(key: str, value: str) -> None:
+    till = Till()
+    for slip in sorted(slips(key) | {key.upper(), key.capitalize()}):
+        with pytest.raises(SetupError, match="pay_out"):
+            from_tool(till.tool(**{slip: value}))
+    for slip in sorted(slips(value)):
+        with pytest.raises(SetupError, match="pay_out"):
+            from_tool(till.tool(**{key: slip}))
+
+
+def test_the_metadata_of_others_is_left_alone() -> None:
+    tool = Till().tool(
+        mode="read_only", code="E12", node="north", model="m", tags=["risky"], effects=["confetti"]
+    )
+    assert from_tool(tool).mode == "read_only"
