@@ -16,8 +16,11 @@ from planwright.capabilities.policy.decide import explain_ruling
 from planwright.capabilities.policy.file import Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
+from planwright.checkpoints.records import Records
 from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.security.jail import Jail
 from planwright.settings.approval import ApprovalSettings
+from planwright.settings.settings import Settings
 
 VERDICT_TEXT = {
     "yes": "matches",
@@ -90,6 +93,18 @@ def _rule(rule: Rule, registry: Registry, note: str) -> RuleRow:
         reason=rule.reason,
         reaches=len(reached(rule, registry)),
         note=note,
+    )
+
+
+def ruling_context(settings: Settings, records: Records, policy: Policy) -> CallContext:
+    """Put together what a policy looks at beside a call, where none is made."""
+    return CallContext(
+        settings,
+        Jail(settings.workspace),
+        records.memories,
+        policy=policy,
+        delegations=records.delegations,
+        tool_answers=records.tool_answers,
     )
 
 

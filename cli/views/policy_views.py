@@ -12,11 +12,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.check import check_policy
-from planwright.capabilities.policy.explain import CallRuling, RuleRow, call_ruling, rule_rows
+from planwright.capabilities.policy.explain import (
+    CallRuling,
+    RuleRow,
+    call_ruling,
+    rule_rows,
+    ruling_context,
+)
 from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, load_policy
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
@@ -26,7 +31,6 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.presentation.rows import JsonObject
-from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings, load
 
@@ -59,10 +63,7 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
     find_agent(settings, call.agent)
     args = None if call.args is None else _arguments(call.args)
     records = open_records(settings.store_folder, url=settings.store_url)
-    delegated = records.delegations
-    world = CallContext(
-        settings, Jail(settings.workspace), records.memories, policy=policy, delegations=delegated
-    )
+    world = ruling_context(settings, records, policy)
     context = world.on_behalf_of(call.tenant, call.agent, call.request, tainted=call.tainted)
     ruling = call_ruling(capability, args, context, settings.approval)
     if as_json:

@@ -9,16 +9,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.check import check_policy
-from planwright.capabilities.policy.explain import call_ruling, rule_rows
-from planwright.capabilities.policy.file import Policy, load_policy, read_policy
+from planwright.capabilities.policy.explain import call_ruling, rule_rows, ruling_context
+from planwright.capabilities.policy.file import load_policy, read_policy
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.replay.under_policy import PolicyReplay, prepare_replay
-from planwright.security.jail import Jail
 from planwright.settings.profile import find_agent
 from planwright.web.forms import FilledForm, field, form_route, page_route
-from planwright.web.parts import WebParts, shared, visitor_of
+from planwright.web.parts import shared, visitor_of
 from planwright.web.view_models.policy_page import read_arguments
 
 TYPED = Path("typed.toml")  # where the rules of a policy that was typed stand
@@ -34,7 +32,7 @@ async def serve_policy(request: Request) -> Response:
     try:
         if wanted["capability"]:
             find_agent(parts.settings, wanted["agent"] or None)
-            context = _context(parts, policy).on_behalf_of(
+            context = ruling_context(parts.settings, parts.agent.stores, policy).on_behalf_of(
                 visitor_of(request).tenant, wanted["agent"], tainted=wanted["tainted"] == "yes"
             )
             capability, args = registry.require(wanted["capability"]), read_arguments(wanted["args"])
@@ -76,7 +74,7 @@ async def _replay_page(request: Request, text: str, status: int, *, judged: bool
         if judged:
             policy = read_policy(text, TYPED)
             check_policy(policy, registry)
-            context = _context(parts, policy)
+            context = ruling_context(parts.settings, parts.agent.stores, policy)
             judge = await parts.agent.stores.database.read(
                 lambda connection: prepare_replay(connection, run.run_id, registry, context, approval)
             )
@@ -85,14 +83,6 @@ async def _replay_page(request: Request, text: str, status: int, *, judged: bool
         error, status = problem, 409
     values = {"run": run, "text": text, "calls": calls, "judged": judged, "error": error}
     return parts.pages.page(request, "policy_replay.html", values, status)
-
-
-def _context(parts: WebParts, policy: Policy) -> CallContext:
-    """Make what a policy looks at beside a call."""
-    settings, stores = parts.settings, parts.agent.stores
-    return CallContext(
-        settings, Jail(settings.workspace), stores.memories, policy=policy, delegations=stores.delegations
-    )
 
 
 ROUTES: list[BaseRoute] = [

@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.check import check_policy
+from planwright.capabilities.policy.explain import ruling_context
 from planwright.capabilities.policy.file import read_policy
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
@@ -20,7 +20,6 @@ from planwright.domain.errors import SetupError
 from planwright.replay.replay import Replay, replay_run
 from planwright.replay.run_diff import diff_runs
 from planwright.replay.under_policy import PolicyReplay, replay_policy
-from planwright.security.jail import Jail
 from planwright.settings.settings import Settings, load
 
 ALL = "all"
@@ -73,9 +72,7 @@ def show_policy_replay(thread: str, policy: Path, workspace: Path, as_json: bool
     other = read_policy(_text(policy), policy)
     check_policy(other, registry)
     records = open_records(settings.store_folder, url=settings.store_url)
-    context = CallContext(
-        settings, Jail(settings.workspace), records.memories, policy=other, delegations=records.delegations
-    )
+    context = ruling_context(settings, records, other)
     calls: list[tuple[str, PolicyReplay]] = []
     with closing(open_records_file(settings)) as connection:
         for run_id in _runs(settings, thread):
