@@ -38,6 +38,7 @@ from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve
 
 USAGE = ("reserve", "settle")  # the jobs that write the table
+OF_THIS_AGENT = "the budget of this agent"  # as a refusal names it
 AFTER_ALL = math.inf  # when every reservation has expired, and only what is settled counts
 
 
@@ -231,7 +232,7 @@ def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
         if not limit.covers(wanted):
             raise BudgetExceeded(
                 limit.setting,
-                f"the budget of this agent, {say(limit.unit, limit.most)}, is spent:"
+                f"{OF_THIS_AGENT}, {say(limit.unit, limit.most)}, is spent:"
                 f" {say(limit.unit, limit.used)} used, {say(limit.unit, wanted)} more needed",
                 "give it more when you delegate, or do less",
             )

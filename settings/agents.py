@@ -54,7 +54,7 @@ class WorkspaceRunBudgetSettings(RunBudgetSettings):
 
     tokens: Count = 200_000
     """Most tokens of one run; "unlimited" for no limit."""
-    tool_calls: Count = 50
+    tool_calls: Count = 200
     """Most calls of capabilities in one run; "unlimited" for no limit."""
     wall_clock_s: Seconds = 1800
     """Most seconds that one run is worked on; "unlimited" for no limit."""

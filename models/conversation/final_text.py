@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
 
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from pydantic import JsonValue
 
+from planwright.checkpoints.budgets import OF_THIS_AGENT
 from planwright.domain.doubt import UNDECIDED
 from planwright.models.providers.common_form import REASONING
 from planwright.models.replies.truncated import why_unfinished
 from planwright.state.loop_state import CallDoubt, LoopOutcome
 
+SPENT = "budget_exceeded: "
+"""How a model is told of a call that a limit refused."""
 NOTHING = "(The model ended without a word.)"
 THOUGHTS = (
     "(The provider sent all of this as thoughts, and no answer. If it is one, switch off the reasoning parser"
@@ -49,6 +53,20 @@ def phrase(questions: JsonValue) -> str:
 def without_call(text: str) -> LoopOutcome:
     """End a loop whose model was told that it writes its calls as text, and did so again."""
     return LoopOutcome(status="failed", code="model", text=f"{text.strip()}\n{WRITTEN}")
+
+
+def limit_met(conversation: Sequence[AnyMessage]) -> str:
+    """Say which limit refused a call of the last reply; "" where none did."""
+    last = takewhile(lambda message: isinstance(message, ToolMessage), reversed(conversation))
+    refused = [message.text.removeprefix(SPENT) for message in last if message.text.startswith(SPENT)]
+    return refused[-1] if refused else ""
+
+
+def at_a_limit(limit: str, text: str) -> LoopOutcome:
+    """End a loop whose calls a limit refuses, with what its model says of how far it came."""
+    code = "lane.tool_calls" if limit.startswith(OF_THIS_AGENT) else "budget_exceeded"
+    words = "\n".join(filter(None, (text.strip(), f"(Stopped: {limit})")))
+    return LoopOutcome(status="budget_exceeded", code=code, text=words)
 
 
 def with_doubts(outcome: LoopOutcome, doubts: Iterable[CallDoubt]) -> LoopOutcome:

@@ -22,8 +22,10 @@ from planwright.execution.tool_offer import answer_searches, search_schema
 from planwright.models.calling import Models
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
+    at_a_limit,
     closing_words,
     ending_with_questions,
+    limit_met,
     part,
     without_call,
 )
@@ -69,6 +71,9 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             crowded = isinstance(error, ContextOverflow) and not fitted
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
+        if limit := limit_met(state["conversation"]):
+            last = AIMessage(clean.text, id=clean.id)
+            return {"conversation": [*steering, last], "turn": turn, "outcome": at_a_limit(limit, clean.text)}
         tainted = bool(clean.tool_calls) and await own.taint.of_lane(loop, invocation)
         verifier = await own.verifier(state, invocation)
         read = await verifier.read(clean, wrong, tools, key, verifier.asking(invocation, tainted=tainted))

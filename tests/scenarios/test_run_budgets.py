@@ -140,3 +140,24 @@ def test_the_steps_of_a_run_share_its_retries(scene: Scene) -> None:
     )
     scene.ask(agent)
     assert sorted(scene.done) == ["s1", "s1", "s1", "s2", "s2"]
+
+
+@pytest.mark.parametrize("unit", ["tool_calls", "effects"])
+def test_a_loop_whose_calls_a_limit_refuses_has_one_more_turn_and_does_not_end_as_success(
+    scene: Scene, unit: str
+) -> None:
+    calls = [scene.calls(("work__write", {"name": f"s{n}"})) for n in range(4)]
+    model = ScriptedModel(replies=[*calls[:3], {**calls[3], "content": "Two are written."}, "never asked"])
+    settings = {"budgets": {"run": {unit: 2}}, "planning": {"mode": "never"}, "approval": {"risk": "High"}}
+    output = scene.ask(scene.agent(model=model, **settings), "Write four")
+    assert output["status"] == "budget_exceeded"
+    assert output["answer"].startswith("Two are written.\n(Stopped: the run ")
+    assert (len(model.prompts), scene.done) == (4, ["s0", "s1"])
+
+
+def test_a_step_of_a_model_whose_calls_a_limit_refuses_ends_its_run_as_spent(scene: Scene) -> None:
+    step = {"id": "s1", "description": "Write four", "tool_hints": ["work.write"], "params": {}}
+    calls = [scene.calls(("work__write", {"name": f"s{n}"})) for n in range(3)]
+    settings = {"budgets": {"run": {"effects": 2}}, "approval": {"plan": "never"}}
+    output = scene.ask(scene.agent(scene.plan(step), *calls, "Two are written.", "the answer", **settings))
+    assert (output["status"], scene.done) == ("budget_exceeded", ["s0", "s1"])
