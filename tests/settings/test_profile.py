@@ -44,7 +44,7 @@ def test_without_an_agent_the_workspace_holds(tmp_path: Path) -> None:
 def test_an_agent_wins_over_the_workspace_where_it_says_something(tmp_path: Path) -> None:
     found = profile(tmp_path, WRITER)
     assert (found.planning, found.max_tool_iterations, found.model) == ("never", 7, "local/big")
-    assert (found.limits.tokens, found.limits.tool_calls, found.limits.cost) == (100, 50, Decimal("0.5"))
+    assert (found.limits.tokens, found.limits.tool_calls, found.limits.cost) == (100, 200, Decimal("0.5"))
     assert found.instructions == "Be brief."
 
 
