@@ -72,8 +72,7 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         if limit := limit_met(state["conversation"]):
-            last = AIMessage(clean.text, id=clean.id)
-            return {"conversation": [*steering, last], "turn": turn, "outcome": at_a_limit(limit, clean.text)}
+            return _last_words(limit, clean, [*steering], turn)
         tainted = bool(clean.tool_calls) and await own.taint.of_lane(loop, invocation)
         verifier = await own.verifier(state, invocation)
         read = await verifier.read(clean, wrong, tools, key, verifier.asking(invocation, tainted=tainted))
@@ -83,13 +82,12 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         allowed = own.reader.registry.within(profile)
         read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
         calls = in_stages(with_shared_gate(await own.not_repeated(read, invocation), key))
-        batch = await record_calls(calls, loop.goal, key, own.stores.plans, invocation)
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
             "calls": calls,
             "stage": 0,
-            "batch": batch,
+            "batch": await record_calls(calls, loop.goal, key, own.stores.plans, invocation),
             "made": [*state.get("made", []), *(call.signature for call in calls)],
             "steering": "",
             "added": [*state.get("added", []), *added],
@@ -97,6 +95,12 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         }
 
     return llm_invoker
+
+
+def _last_words(limit: str, reply: AIMessage, before: list[AnyMessage], turn: int) -> LoopUpdate:
+    """End a loop whose calls a limit refuses with the words of its last turn; its calls are not made."""
+    words = AIMessage(reply.text, id=reply.id)
+    return {"conversation": [*before, words], "turn": turn, "outcome": at_a_limit(limit, reply.text)}
 
 
 def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> LoopOutcome | None:
