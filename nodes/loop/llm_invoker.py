@@ -72,13 +72,12 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         if limit := limit_met(state["conversation"]):
-            return _last_words(limit, clean, [*steering], turn)
+            return _ended(at_a_limit(limit, clean.text), clean.text, clean, steering, turn)
         tainted = bool(clean.tool_calls) and await own.taint.of_lane(loop, invocation)
         verifier = await own.verifier(state, invocation)
         read = await verifier.read(clean, wrong, tools, key, verifier.asking(invocation, tainted=tainted))
         if question := _question(loop, read, clean):
-            words = AIMessage(question.text, id=clean.id)
-            return {"conversation": [*steering, *notes, words], "turn": turn, "outcome": question}
+            return _ended(question, question.text, clean, [*steering, *notes], turn)
         allowed = own.reader.registry.within(profile)
         read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
         calls = in_stages(with_shared_gate(await own.not_repeated(read, invocation), key))
@@ -97,10 +96,11 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
     return llm_invoker
 
 
-def _last_words(limit: str, reply: AIMessage, before: list[AnyMessage], turn: int) -> LoopUpdate:
-    """End a loop whose calls a limit refuses with the words of its last turn; its calls are not made."""
-    words = AIMessage(reply.text, id=reply.id)
-    return {"conversation": [*before, words], "turn": turn, "outcome": at_a_limit(limit, reply.text)}
+def _ended(
+    outcome: LoopOutcome, text: str, reply: AIMessage, before: Sequence[AnyMessage], turn: int
+) -> LoopUpdate:
+    """End a loop with words in the place of a reply; its calls are not made."""
+    return {"conversation": [*before, AIMessage(text, id=reply.id)], "turn": turn, "outcome": outcome}
 
 
 def _question(loop: LoopTask, calls: Sequence[ToolCall], reply: AIMessage) -> LoopOutcome | None:
