@@ -25,9 +25,6 @@ def main() -> None:
     try:
         run_command()
     finally:
-        # An interrupt in code that runs from a string, as an import of a dataclass has it, would end `-m` by
-        # SIGINT although it was caught (CPython: run_eval_code_obj keeps it); the next such code clears it.
-        exec("")
         sys.stdout.flush()
 
 

@@ -246,11 +246,7 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
 
 
 @app.command()
-def studio(
-    workspace: Folder = HERE,
-    port: Port = None,
-    no_browser: NoBrowser = False,
-) -> None:
+def studio(workspace: Folder = HERE, port: Port = None, no_browser: NoBrowser = False) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
     from planwright.cli.actions.studio import open_studio
 
@@ -287,6 +283,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
         sys.exit(INTERRUPTED)
+    finally:  # an interrupt in the middle of such code, as a dataclass is made by, would end `-m` once more
+        exec("")  # though it was caught: CPython keeps it until the next (run_eval_code_obj)
 
 
 def _traceback(kind: object, error: BaseException, trace: object) -> None:
