@@ -94,7 +94,7 @@ def test_agents_are_listed_and_shown_with_what_is_in_force(staffed: Desk) -> Non
     assert shown["from"]["cost"] == "budgets.run.cost"
     printed = staffed.run("agents", "show", "reader").stdout
     assert "planning   always (agents.reader.planning)" in printed
-    assert "tool_calls 50 (budgets.run.tool_calls)" in printed
+    assert "tool_calls 200 (budgets.run.tool_calls)" in printed
 
 
 def test_a_workspace_without_agents_says_how_to_add_one(desk: Desk) -> None:

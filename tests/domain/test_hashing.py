@@ -32,6 +32,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "Compensation": {"params": {}},
     "DecisionCheckpoint": {},
     "VerifiedStep": {"reason": "", "cascade": "partial", "policy": None, "chain": None, "asks": False}
+    | {"undeclared": False, "asks_once": False}
     | {"tainted": False, "pin": "", "done_before": "", "kept": "", "asked_with": ""}
     | {"follows": [], "gates": [], "decisions": [], "bound": []},
     "PolicyEvidence": {"approvers": [], "quorum": 1, "undecided": False},

@@ -25,7 +25,7 @@ def test_a_run_in_the_background_is_listed_done_and_shown(desk: Desk) -> None:
     assert desk.run("worker", "--until-idle").code == 0
     shown = desk.run("sessions", "show", "last", "--json").json
     assert (shown["state"], shown["progress"]["completed"], shown["progress"]["total"]) == ("completed", 1, 1)
-    assert shown["progress"]["budget_remaining"]["tool_calls"] == 49
+    assert shown["progress"]["budget_remaining"]["tool_calls"] == 199
     assert desk.run("sessions", "watch", "last").stdout == "completed: 1 of 1 steps\n"
     assert "no sessions are open" in desk.run("sessions", "ls", "--open").stdout
 
