@@ -148,8 +148,8 @@ class Capability:
 
     @property
     def is_unknown(self) -> bool:
-        """Whether nothing says what a call may do; of a chain its parts say it."""
-        return not self.declared and self.chain is None
+        """Whether nothing says what a call may do; of a chain its parts say it, and `varies` does."""
+        return not self.declared and self.chain is None and self.varies is None
 
     @cached_property
     def args_schema(self) -> JsonSchema:
@@ -206,7 +206,7 @@ class Capability:
 
     def by_answer(self, context: CallContext) -> Capability:
         """Take the mode that a person of the tenant has said it has, where it declares none itself."""
-        if self.declared or context.tool_answers is None:
+        if not self.is_unknown or context.tool_answers is None:
             return self
         answer = context.tool_answers.answer_for(self.name, context.tenant, self.digest)
         if answer is None:

@@ -283,8 +283,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
         sys.exit(INTERRUPTED)
-    finally:  # an interrupt in the middle of such code, as a dataclass is made by, would end `-m` once more
-        exec("")  # though it was caught: CPython keeps it until the next (run_eval_code_obj)
+    finally:
+        # An interrupt in code from a string, by which a dataclass is made, ends `-m` though it was caught;
+        exec("")  # the next such code clears that (CPython, run_eval_code_obj)
 
 
 def _traceback(kind: object, error: BaseException, trace: object) -> None:

@@ -8,6 +8,7 @@ parameters it is given now.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -136,13 +137,14 @@ def effects_done(plan: Plan, recorded: Iterable[VerifiedStep], results: Mapping[
     """List the uids of the effects that a plan has had, unless a step that one needs is another now."""
     entries, steps = {entry.uid: entry for entry in recorded}, {step.id: step for step in plan.steps}
 
-    def stands(entry: VerifiedStep) -> bool:
-        step = steps.get(entry.step.id)
-        needed = (entries[uid] for uid in entry.needs if uid in entries)
+    @cache  # many steps may need the same ones
+    def stands(uid: str) -> bool:
+        entry, step = entries[uid], steps.get(entries[uid].step.id)
+        needed = (need for need in entry.needs if need in entries)
         return step is not None and same_work(step, entry.step) and all(map(stands, needed))
 
     done = (entry for entry in entries.values() if entry.effect != "pure" and _completed(entry, results))
-    return {entry.uid for entry in done if stands(entry)}
+    return {entry.uid for entry in done if stands(entry.uid)}
 
 
 def about_others(findings: Iterable[Finding], done: Collection[str]) -> list[Finding]:

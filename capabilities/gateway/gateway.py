@@ -142,7 +142,7 @@ class Gateway:
     def narrowed(self, capability: Capability, args: dict[str, JsonValue], site: CallSite) -> Capability:
         """Narrow a capability to a call; one of which only a person has spoken keeps its verified effect."""
         narrowed = capability.narrowed(args, replace(self.call_context, tenant=site.lease.tenant))
-        return narrowed if capability.declared else narrowed.in_effect(site.checked.effect)
+        return narrowed.in_effect(site.checked.effect) if capability.is_unknown else narrowed
 
     async def runnable(self, lease: Lease, plan_hash: str, uid: str) -> RunnablePlan:
         """Read the approved plan on record that holds a step; what the state says is not trusted.

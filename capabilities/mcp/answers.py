@@ -21,9 +21,9 @@ def refusal_text(excess: str) -> str:
     return f"an answer of {excess} is not read"
 
 
-def error_reply(request_id: int | str | None, why: str) -> JSONRPCError:
-    """Answer a request in place of the server."""
-    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=PARSE_ERROR, message=why))
+def error_reply(request_id: int | str | None, why: str, code: int = PARSE_ERROR) -> JSONRPCError:
+    """Answer a request in place of the server, by default as one whose answer cannot be read."""
+    return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=why))
 
 
 def parse_problem(message: str) -> str:

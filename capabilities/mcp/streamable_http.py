@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator
 
 import httpx2
+from mcp.types import INTERNAL_ERROR, PARSE_ERROR
 
 from planwright.capabilities.mcp.answers import COMPRESSED, error_reply, refusal_text
 from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, excess_of
@@ -38,9 +39,10 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
         excess = excess_of(body)
         refusal = REFUSALS.get(response.status_code) if request.method == "POST" else None
         if excess or refusal or not plain:
-            why = refusal or (refusal_text(excess) if excess else COMPRESSED)
+            unread = refusal_text(excess) if excess else COMPRESSED
+            content = _error(request, refusal, INTERNAL_ERROR) if refusal else _error(request, unread)
             stand_in = {"content-type": "application/json"}
-            return httpx2.Response(response.status_code, headers=stand_in, content=_error(request, why))
+            return httpx2.Response(response.status_code, headers=stand_in, content=content)
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
 
 
@@ -93,6 +95,6 @@ def _stream(response: httpx2.Response) -> httpx2.AsyncByteStream:
     return response.stream
 
 
-def _error(request: httpx2.Request, why: str) -> bytes:
+def _error(request: httpx2.Request, why: str, code: int = PARSE_ERROR) -> bytes:
     message = json.loads(request.content or b"{}")
-    return error_reply(message.get("id"), why).model_dump_json().encode()
+    return error_reply(message.get("id"), why, code).model_dump_json().encode()

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from pydantic import ConfigDict, JsonValue
 
-from planwright.checkpoints.consent.approval_scope import ApprovalScope, ArgumentRule, ScopeDuration, free_in
+from planwright.checkpoints.consent.approval_scope import (
+    ApprovalScope,
+    ArgumentRule,
+    ScopeDuration,
+    ToolMay,
+    free_in,
+)
 from planwright.checkpoints.consent.gate import Gate, digest_on
 from planwright.checkpoints.consent.line_file import FileLine, LineFile
 from planwright.domain.errors import SetupError
@@ -113,18 +119,20 @@ def rules_of(gate: Gate) -> list[AllowRule]:
     """
     if gate.status != "approved" or gate.channel == "rule":
         return []
-    remembered = gate.remembered or ApprovalScope.model_construct()
+    remembered = gate.remembered
+    tools = remembered.tools if remembered else {}
     rules = []
     for number, call in enumerate(gate.calls):
-        scope = remembered if remembered.scope and gate.may_be_remembered else _once_a_run(call, remembered)
+        wide = remembered and remembered.scope and gate.may_be_remembered
+        scope = remembered if wide else _once_a_run(call, tools)
         if scope is not None:
             rules.append(_rule(gate, call, scope, number))
     return rules
 
 
-def _once_a_run(call: Mapping[str, JsonValue], remembered: ApprovalScope) -> ApprovalScope | None:
+def _once_a_run(call: Mapping[str, JsonValue], tools: Mapping[str, ToolMay]) -> ApprovalScope | None:
     """Let the tool of a call go on for the rest of its run, with any arguments, where it asks once a run."""
-    args, may = call.get("args"), remembered.tools.get(str(call.get("capability")))
+    args, may = call.get("args"), tools.get(str(call.get("capability")))
     if not isinstance(args, Mapping) or not (call.get("asks_once") or may == "asks_once"):
         return None
     return ApprovalScope(scope="run", args=dict.fromkeys(args, ArgumentRule(any=True)))

@@ -104,13 +104,18 @@ class Gate(BaseModel):
 
     @property
     def undeclared(self) -> dict[str, str]:
-        """The tools it shows that say nothing about what they may do: their digests, by name."""
+        """The tools it shows that say nothing about what they may do: their digests, by name.
+
+        Where several people have to approve, or a plan names the gate, no one of them says it for good.
+        """
+        if self.quorum > 1 or "gate" in self.card:
+            return {}
         steps = self.card.get("steps")
         entries = steps if self.kind == "plan" and isinstance(steps, list) else self.calls
         return {
             str(entry["capability"]): digest_on(entry)
             for entry in entries
-            if isinstance(entry, dict) and entry.get("undeclared")
+            if isinstance(entry, dict) and entry.get("undeclared") and quorum_of(entry) == 1
         }
 
     @property

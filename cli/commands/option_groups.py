@@ -59,7 +59,7 @@ class ApprovalTerms:
         list[str] | None,
         typer.Option(
             metavar="NAME=MAY",
-            help="What a tool may do that does not say it: reads, asks, asks_once, always_asks.",
+            help="What an undeclared tool may do: reads, asks, asks_once, always_asks.",
         ),
     ] = None
     """What tools may do from now on, by name."""

@@ -58,7 +58,10 @@ def without_call(text: str) -> LoopOutcome:
 def limit_met(conversation: Sequence[AnyMessage]) -> str:
     """Say which limit refused a call of the last reply; "" where none did."""
     last = takewhile(lambda message: isinstance(message, ToolMessage), reversed(conversation))
-    refused = [message.text.removeprefix(SPENT) for message in last if message.text.startswith(SPENT)]
+    errors = [
+        message.text for message in last if isinstance(message, ToolMessage) and message.status == "error"
+    ]
+    refused = [text.removeprefix(SPENT) for text in errors if text.startswith(SPENT)]
     return refused[-1] if refused else ""
 
 
