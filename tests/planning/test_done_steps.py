@@ -15,6 +15,7 @@ from planwright.planning.done_steps import (
     about_others,
     continued,
     done_steps,
+    effects_done,
     lost_steps,
     not_made_up_for,
 )
@@ -138,3 +139,13 @@ def test_a_new_effect_of_its_kind_makes_up_for_one_that_is_missing(
 
 def test_of_what_is_found_only_a_taken_id_is_told_of_a_done_step() -> None:
     assert [finding.code for finding in about_others(FOUND, {"o": OTHER})] == ["duplicate_id", "cycle"]
+
+
+def test_effects_stay_done_unless_a_step_that_they_need_is_another() -> None:
+    """Forty steps that each need all before: what they share is looked at once."""
+    entries = [entry(step(f"s{n}", params={"n": n}), *(f"s{m}" for m in range(n))) for n in range(40)]
+    results = ended(*entries[1:]) | ended(entries[0], status="failed")
+    steps = tuple(one.step for one in entries)
+    assert effects_done(Plan(steps=steps), entries, results) == {one.uid for one in entries[1:]}
+    changed = (steps[0], step("s1", params={"n": "other"}), *steps[2:])
+    assert effects_done(Plan(steps=changed), entries, results) == set()

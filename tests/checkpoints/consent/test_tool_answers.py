@@ -93,3 +93,13 @@ def test_a_call_that_waits_is_covered_once_its_tool_only_reads(answers: ToolAnsw
     answers.remember(gate("reads", gate_id="gate_b"))
     assert answers.covering(waits, waits.card) is not None
     assert answers.covering(waits, {**waits.card, "done_before": "run_0"}) is None
+
+
+@pytest.mark.parametrize("more", [{"policy": {"quorum": 2}}, {"gate": "GATE_FINANCE"}], ids=str)
+def test_where_several_have_to_approve_or_a_plan_names_the_gate_nobody_says_it_for_good(
+    answers: ToolAnswers, more: dict[str, Any]
+) -> None:
+    asked = gate(card={**gate().card, **more})
+    assert asked.undeclared == {}
+    answers.remember(asked)
+    assert answers.read() == []
