@@ -118,9 +118,10 @@ def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
     try:
         return _read(path, query, values)
     except sqlite3.OperationalError as error:
-        if "readonly" not in str(error):
+        if "readonly" not in str(error) and str(error) != "locking protocol":
             raise
-    with tempfile.TemporaryDirectory() as folder:  # its writer died, and SQLite has to mend it to read it
+    # Its writer died, and SQLite has to mend it to read it; or it stands still in the middle of doing so.
+    with tempfile.TemporaryDirectory() as folder:
         for suffix in ("", "-wal", "-journal"):
             if (part := path.with_name(path.name + suffix)).exists():
                 shutil.copy(part, folder)

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.counted_person import Outcome, Person
 from benchmarks.counted_stage import THREAD, Stage, config, fork, join, rows_of
 from planwright.checkpoints.database import Boundary
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.graph.agent import Agent
 
 PATIENT = 25
@@ -49,7 +49,11 @@ class First:
                 if only in name and seen[0] == at:
                     os.kill(os.getpid(), signal.SIGSTOP)
 
-            outcome = Person(stage, stage.open(trap), "first", patience=1).lead()
+            outcome = Outcome()
+            try:
+                Person(stage, stage.open(trap), "first", 1, outcome).lead()
+            except StoreFailed as error:  # the store is opened while the other process stands still in it
+                outcome.refuse(error)
             report = {**asdict(outcome), "written": written(os.getpid()), "decisions": decisions}
             theirs.sendall(json.dumps(report).encode() + b"\n")
             theirs.recv(1)
@@ -113,9 +117,14 @@ def take_over(stage: Stage, place: Path, trap: Boundary | None = None, asks_firs
     """Fork a process that takes the run over and leads it as far as it can; return its pid."""
 
     def work() -> None:
-        agent = stage.open(trap)
-        robbed = asks_first and not _has_ended(stage) and _goes_on(agent, 1.5 * stage.lease_s)
         outcome, took = Outcome(), None
+        try:
+            agent = stage.open(trap)
+        except StoreFailed as error:
+            outcome.refuse(error)
+            place.write_text(json.dumps({"outcome": asdict(outcome), "robbed": False, "took": False}))
+            return
+        robbed = asks_first and not _has_ended(stage) and _goes_on(agent, 1.5 * stage.lease_s)
         if (ask := getattr(agent, "atake_over", None)) is not None:
             try:
                 took = bool(agent.loop.call(lambda: ask(THREAD)))

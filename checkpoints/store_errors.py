@@ -21,7 +21,7 @@ def store_error(path: Path, error: Exception) -> StoreFailed:
     The texts are those of sqlite.org/rescode.html: FULL, IOERR, CORRUPT, NOTADB, READONLY, CANTOPEN, BUSY.
     """
     text = (error.strerror or "") if isinstance(error, OSError) else str(error)  # not its path
-    if "locked" in text:
+    if "locked" in text or text == "locking protocol":  # the latter where its holder stands still
         return StoreFailed(
             f"{path} is locked by another program",
             "close that program (a database browser, a backup), then try again",

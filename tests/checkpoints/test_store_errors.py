@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 import pytest
 
-from planwright.checkpoints.store_errors import check_storable
+from planwright.checkpoints.store_errors import check_storable, store_error
 from planwright.domain.errors import SetupError
 
 
@@ -28,3 +31,8 @@ def test_what_no_store_holds_is_refused(text: str, cause: str, step: str) -> Non
     assert cause in refused.value.cause
     assert step in refused.value.next_step
     assert str(refused.value).isascii()
+
+
+def test_a_store_whose_holder_stands_still_is_locked() -> None:
+    told = store_error(Path("planwright.db"), sqlite3.OperationalError("locking protocol"))
+    assert told.cause == "planwright.db is locked by another program"
