@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from planwright.approvals.call_questions import as_decision
 from planwright.approvals.gate import gate_prompt
 from planwright.checkpoints.consent.acceptance import acceptable
 from planwright.checkpoints.consent.approval_scope import ApprovalScope
@@ -52,18 +53,19 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
 
     `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
     word, a boolean, the Agent Inbox form, and a map of any of these by interrupt or gate id.
-    Raises GateError for anything else, when it is not clear which gate is meant, and when that gate
-    does not take such an answer.
+    Raises GateError for anything else, when it is not clear which gate is meant or it takes no such answer.
     """
     if not gates:
         raise GateError(
             "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
         )
+    answer = as_decision(answer, gates, {*interrupts, *(gate.gate_id for gate in gates)})
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
     answer = one_for_all(answer, gates)
-    read_decision(answer, channel)
     wanted = gate_meant(answer)
+    if wanted is not None or len(gates) == 1 or isinstance(answer, Mapping):
+        read_decision(answer, channel)
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
@@ -131,7 +133,7 @@ def _signed(form: object, person: str) -> object:
 
 
 def _signature(form: object, person: str) -> object:
-    if isinstance(form, bool | str):
+    if isinstance(form, bool | str | int | float):
         return {"type": form, "decided_by": person}
     return _with_name(form, person) if isinstance(form, Mapping) else form
 
@@ -244,7 +246,7 @@ def one_for_all(answer: object, gates: Sequence[Gate]) -> object:
 
 
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
-    answer = one_for_all(answer, [gate])
+    answer = one_for_all(as_decision(answer, [gate], ()), [gate])
     decision, edit = read_decision(answer, channel)
     acceptable(gate, decision)
     brought = _single_decision(answer).get("args")

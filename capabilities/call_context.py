@@ -81,6 +81,8 @@ class CallContext:
     """Key that the receiver gets; the same whenever the same call is sent again."""
     lease: Lease | None = None
     """Right to write for the run; None outside of one."""
+    answers: tuple[JsonValue, ...] = ()
+    """What a person has answered to the questions of the call, in their order."""
     agent: str = ""
     """Name of the agent of the run; "" for none."""
     request: str = ""
@@ -126,6 +128,14 @@ class CallContext:
         bound = replace(self, tenant=tenant, agent=agent or "", request=request)
         return replace(bound, tainted=tainted, decided=decided)
 
-    def for_call(self, tenant: str, run_id: str, key: str, lease: Lease | None = None) -> CallContext:
+    def for_call(
+        self,
+        tenant: str,
+        run_id: str,
+        key: str,
+        lease: Lease | None = None,
+        answers: tuple[JsonValue, ...] = (),
+    ) -> CallContext:
         """Bind the context to one call."""
-        return replace(self, tenant=tenant, run_id=run_id, idempotency_key=key, lease=lease)
+        bound = replace(self, tenant=tenant, run_id=run_id, idempotency_key=key)
+        return replace(bound, lease=lease, answers=answers)

@@ -22,6 +22,7 @@ PlanwrightError
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   │       ├── CallRefused            a person said no to this call: it is not asked about again
 │   │       └── CapabilityChanged      what was shown is not what it is now: verify, and ask, again
+│   ├── CallAsks               ask a person, then call again with the answer
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
 ├── LimitExceeded

@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 
+from langgraph.errors import GraphInterrupt
 from pydantic import JsonValue
 
+from planwright.approvals.call_questions import CallQuestions
 from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
@@ -54,6 +56,7 @@ class StepRunner:
         self._cancelled = CancelledSteps(gateway, stores, self._limit)
         self.begun = BegunEffects(stores, self._limit)
         self._run_retries = settings.execution.run_retries
+        self._questions = CallQuestions(stores.gates, settings)
 
     async def inputs(
         self, task: StepTask, invocation: Invocation
@@ -127,7 +130,11 @@ class StepRunner:
                 missing = self.begin(task, results, invocation)
                 site = site_of(task["checked"], task["plan_hash"], invocation)
                 args = partial(self.arguments, task, results, invocation)
-                result = await self.attempt(site, args, self._fields(task), invocation)
+                try:
+                    result = await self.attempt(site, args, self._fields(task), invocation)
+                except GraphInterrupt:  # the call asks a person
+                    invocation.board.wait_on_gate(task["checked"].uid)
+                    raise
                 if result.status == "failed":
                     result = await self._instead(task, results, result, invocation)
                 return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
@@ -211,7 +218,8 @@ class StepRunner:
             with invocation.spans.call(checked):
                 check_turn = partial(invocation.check_turn, checked.uid)
                 listener = CallListener(may_retry, looked_up, keep, check_turn, invocation.check_cancelled)
-                output = await self.gateway.call(checked.step.capability or "", args, site, listener)
+                call = partial(self.gateway.call, checked.step.capability or "", args, listener=listener)
+                output = await self._questions.answered(site, call, invocation)
             result = await completed(checked, output, args, self._stores.blobs, self._limit)
         except RunStopped:
             raise

@@ -36,6 +36,8 @@ class CallSite:
     """Number of the attempt that is named by the idempotency key, counted from 1."""
     lanes: tuple[LoopBudget, ...] = ()
     """Limits of the lanes that it is made in, from the outermost."""
+    answers: tuple[JsonValue, ...] = ()
+    """What a person has answered to the questions that the call asked, in their order."""
 
 
 def effect_call(capability: Capability, args: dict[str, JsonValue], site: CallSite) -> EffectCall:

@@ -293,8 +293,8 @@ class Gateway:
         listener: CallListener,
     ) -> CallAttempts:
         """Prepare the attempts at a call, or the question to its receiver, under the key that it is sent."""
-        on_behalf = self.call_context.on_behalf_of(site.lease.tenant, site.profile.agent, site.words)
-        context = on_behalf.for_call(site.lease.tenant, site.lease.run_id, key, site.lease)
-        execution = self._settings.execution
-        timeout_s = site.checked.step.timeout_s or capability.timeout_s or execution.step_timeout_s
-        return CallAttempts(capability, args, context, timeout_s, execution, listener)
+        lease, own = site.lease, self._settings.execution
+        on_behalf = self.call_context.on_behalf_of(lease.tenant, site.profile.agent, site.words)
+        context = on_behalf.for_call(lease.tenant, lease.run_id, key, lease, site.answers)
+        timeout_s = site.checked.step.timeout_s or capability.timeout_s or own.step_timeout_s
+        return CallAttempts(capability, args, context, timeout_s, own, listener)

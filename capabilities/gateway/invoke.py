@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import itertools
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from copy import deepcopy
+from dataclasses import replace
 
+from langchain_core.runnables.config import var_child_runnable_config
+from langgraph.errors import GraphInterrupt, is_invalid_resume
 from pydantic import JsonValue, ValidationError
 
 from planwright.capabilities.call_context import CallContext
@@ -25,6 +29,7 @@ from planwright.capabilities.gateway.call_threads import (
     threads_of_call,
 )
 from planwright.capabilities.signature import error_summary
+from planwright.checkpoints.consent.call_question import CallAsks
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import (
@@ -44,6 +49,8 @@ UNCERTAIN = ("queryable", "blind")  # what must not be done again for want of an
 Leave = Callable[[Future[None]], None]
 """Takes the end of a blocking call that nobody waits for any more."""
 MOST_LETTERS = 100_000  # of an error that are looked at; fewer are kept, once no secret is in them
+# Keys that `langgraph.types.interrupt` reads. It has no public way to be given its answers in advance.
+_SCRATCHPAD, _SEND = "__pregel_scratchpad", "__pregel_send"
 CLEAN_UP_S = 2  # until a call that was cancelled has to have ended
 PATIENCE = 2  # how many times its timeout a blocking call that is late is waited for
 
@@ -68,15 +75,19 @@ async def invoke(
     An effect that returned is done, whatever it returned. Raises CapabilityUnavailable or CapabilityRejected
     when nothing has happened, or when it does no harm to do it again. Else it is EffectInDoubt; StillUnderWay
     where a blocking function goes on, so not even a lookup can tell yet: `left_running` gets its end.
+    CallAsks comes of one that asks a person by LangGraph's `interrupt()`.
     """
     own = capability.args.model_validate(deepcopy(args))  # what the function changes is not sent again
     keywords: dict[str, object] = dict(iter(own))  # one may be named `keys`
     if capability.context_parameter:
         keywords[capability.context_parameter] = context
     try:
-        if inspect.iscoroutinefunction(capability.function):
-            return await _awaited(capability, keywords, timeout_s, left_running)
-        return await _in_thread(capability, keywords, timeout_s, left_running)
+        with _with_answers(context.answers):
+            if inspect.iscoroutinefunction(capability.function):
+                return await _awaited(capability, keywords, timeout_s, left_running)
+            return await _in_thread(capability, keywords, timeout_s, left_running)
+    except GraphInterrupt as interrupted:
+        raise _question(capability, interrupted) from None
     except TimeoutError as error:
         raise _too_late(capability, error, timeout_s) from error
     except (CapabilityRejected, CapabilityUnavailable, EffectInDoubt, RunStopped):
@@ -90,7 +101,48 @@ async def invoke(
             raise  # Ctrl-C
         raise _broke_off(capability, error) from error
     except (Exception, SystemExit) as error:  # a user's function may raise anything; it is final
+        if is_invalid_resume(error):
+            raise CallAsks(capability.name, None, refused=_words_of(error)) from error
         raise _broke_off(capability, error) from error
+
+
+@contextmanager
+def _with_answers(answers: Sequence[JsonValue]) -> Iterator[None]:
+    """Let each `interrupt()` of a function return the next answer, and raise GraphInterrupt behind the last.
+
+    The answers to the graph around the call are not for it. A graph that the function runs keeps its own
+    earlier answers: it gets the newest alone, as in LangGraph.
+    """
+    config = var_child_runnable_config.get()
+    keys = (config or {}).get("configurable", {})
+    if config is None or _SCRATCHPAD not in keys:
+        yield  # outside of a graph: `interrupt()` says so itself
+        return
+    newest = list(answers[-1:])
+
+    def next_answer(consume: bool = False) -> JsonValue:
+        return (newest.pop() if consume else newest[0]) if newest else None
+
+    scratchpad = replace(
+        keys[_SCRATCHPAD],
+        resume=list(answers[:-1]),
+        interrupt_counter=itertools.count().__next__,
+        get_null_resume=next_answer,
+    )
+    own = {**keys, _SCRATCHPAD: scratchpad, _SEND: lambda _writes: None}
+    token = var_child_runnable_config.set({**config, "configurable": own})
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+def _question(capability: Capability, interrupted: GraphInterrupt) -> CallAsks:
+    """Read what a function asks."""
+    first = next(iter(interrupted.args[0]), None) if interrupted.args else None
+    question = as_json(getattr(first, "value", None))
+    schema = as_json(getattr(first, "response_schema", None))
+    return CallAsks(capability.name, question, schema if isinstance(schema, dict) else None)
 
 
 async def _awaited(

@@ -8,6 +8,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from planwright.capabilities.gateway.attempts import CallAttempts
+from planwright.checkpoints.consent.call_question import CallAsks
 from planwright.checkpoints.effects.ledger import EffectCall, Recorded
 from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import FIND_OUT, nobody_knows, recorded_doubt
@@ -29,7 +30,8 @@ async def recorded(
 ) -> JsonValue:
     """Make a call between its intent and its record, or answer from the record.
 
-    Raises what the call ended with, EffectInDoubt where nobody knows, LeaseLost where its run was lost.
+    Raises what the call ended with, EffectInDoubt where nobody knows, CallAsks where it asks a person first,
+    LeaseLost where its run was lost.
     """
     late_calls = stores.late_calls
     with late_calls.awaited(call, now):
@@ -41,6 +43,9 @@ async def recorded(
         except EffectInDoubt as error:
             if attempts.left_running is None:  # else it is in doubt when it ends
                 await stores.ledger.settle(call, "in_doubt", now(), error=recorded_doubt(error))
+            raise
+        except CallAsks as asks:  # begun anew once it is answered
+            await stores.ledger.settle(call, "failed", now(), error=asks.cause, code=asks.code)
             raise
         except (CapabilityRejected, CapabilityUnavailable) as error:
             unanswered = isinstance(error, BrokeOff | CapabilityUnavailable)

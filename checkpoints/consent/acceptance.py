@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planwright.checkpoints.consent.approval_scope import ApprovalScope, free_in
 from planwright.checkpoints.consent.approvers import approvers_of, check_approver, check_person
+from planwright.checkpoints.consent.call_question import check_fits
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.doubt import EffectAnswer, how_to_decide, recorded_answers
 from planwright.domain.errors import GateError
@@ -32,6 +33,8 @@ def acceptable(gate: Gate, decision: Decision) -> None:
             why, takes = f"{len(gate.doubts)} effects are in doubt, one by one", how_to_decide(gate.gate_id)
         raise GateError(f"gate {gate.gate_id} does not take `{decision.answer}`: {why}", takes)
     decided_effects(gate, decision)
+    if decision.answer == "respond":
+        check_fits(gate.card, decision.reason)
     if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
         raise GateError(
             f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from planwright.checkpoints.audit.chain import append_row
 from planwright.checkpoints.audit.sealed_rows import EFFECTS
+from planwright.checkpoints.consent.call_question import CallAsks
 from planwright.checkpoints.database import Database
 from planwright.checkpoints.effects.doubts import doubt_refusal
 from planwright.checkpoints.effects.effect_limits import refuse_more_effects
@@ -281,6 +282,11 @@ def _intend(
         )
     if row["args"] == UNKNOWN_ARGS:
         tell_arguments(connection, call.key, canonical_json(call.args), at)
+    if row["status"] == "failed" and row["code"] == CallAsks.code:
+        again = "UPDATE effects SET status='intent', error='', code='', ended_at=NULL, owner=? WHERE key=?"
+        connection.execute(again, (call.lease.owner, call.key))
+        append_row(connection, "effect", EFFECTS, call.key, at)
+        return Recorded("intent", fresh=True)
     sender = living_sender(connection, row["owner"], call.lease.owner)
     if not sender:
         connection.execute("UPDATE effects SET owner=? WHERE key=?", (call.lease.owner, call.key))

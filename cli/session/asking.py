@@ -10,6 +10,7 @@ from langgraph.types import Command, Interrupt
 from rich.console import RenderableType
 
 from planwright.checkpoints.consent.approval_scope import TOOL_WORDS
+from planwright.checkpoints.consent.call_question import QUESTION
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
@@ -129,7 +130,7 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
         return {"type": "approve", "remember": "always"}
     if word in _TOOLS and (tools := waiting.get("undeclared")):
         return {"type": "approve", "remember": {"tools": dict.fromkeys(tools, _TOOLS[word])}}
-    if word in NO:
+    if word in (NO[:1] if QUESTION in waiting["shown"] else NO):  # "no" may be what a function wants to hear
         return {"type": "reject", "message": ""}
     if waiting["kind"] in ("info", "escalation"):
         no_words = HELP[:2] if waiting["kind"] == "info" else HELP

@@ -6,10 +6,12 @@ import asyncio
 import json
 
 import pytest
-from langgraph.types import Command
+from langchain_core.tools import StructuredTool
+from langgraph.types import Command, interrupt
 
 from planwright.domain.errors import GateError
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
+from tests.scenarios.conftest import Scene
 
 
 def test_output_of_an_interrupt(writing: Play) -> None:
@@ -131,6 +133,25 @@ def test_in_a_tool(calling: Play) -> None:
     ]
     assert [action["name"] for action in actions] == ["work.wipe"] * 2
     assert calling.scene.done == []
+
+
+def test_a_tool_that_asks(scene: Scene) -> None:
+    """A tool may call `interrupt()` itself, and is called again from its start with the answer."""
+    heard: list[object] = []
+
+    def send_mail(to: str) -> str:
+        """Send a mail."""
+        heard.append(to)
+        heard.append(interrupt({"action": "send_mail", "to": to}))
+        return "sent"
+
+    tool = StructuredTool.from_function(send_mail, metadata={"mode": "local_write"})
+    calls = scene.calls(("send_mail", {"to": "ada"}))
+    agent = scene.agent(calls, "the answer", tools=[tool], planning={"mode": "auto"})
+    (waiting,) = scene.ask(agent)["__interrupt__"]
+    assert waiting.value["shown"]["call_question"]["value"] == {"action": "send_mail", "to": "ada"}
+    assert scene.answer(agent, {"action": "approve"})["answer"] == "the answer"
+    assert heard == ["ada", "ada", {"action": "approve"}]
 
 
 def test_breakpoints(reading: Play) -> None:
