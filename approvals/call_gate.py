@@ -93,6 +93,10 @@ class CallGates:
             _LOG.warning("%s is approved, its rule is not written: %s", id_, error, extra=ids_of(invocation))
         return gate
 
+    async def of_plan(self, id_: str) -> Gate | None:
+        """Read the gate of a plan; None for a plan that nobody was asked about."""
+        return await self._gates.read(id_) if id_ else None
+
     async def read(self, id_: str) -> Gate:
         """Read how a gate was decided."""
         return await self._gates.read(id_)

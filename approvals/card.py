@@ -82,6 +82,7 @@ def _step(
         "mode": entry.mode,
         "effect": entry.effect,
         "own_gate": entry.gated,
+        **({"shown_later": True} if _shown_later(entry) else {}),
         **({"tainted": True} if entry.tainted and entry.effect != "pure" else {}),
         "pin": entry.pin,
         **tool_facts(entry),
@@ -108,6 +109,10 @@ def order_added(card: Mapping[str, JsonValue]) -> list[Card]:
 def _edges(step: Card) -> list[Card]:
     edges = step.get("follows")
     return [edge for edge in edges if isinstance(edge, dict)] if isinstance(edges, list) else []
+
+
+def _shown_later(entry: VerifiedStep) -> bool:
+    return entry.gated and entry.policy is not None and entry.policy.undecided and not entry.done_before
 
 
 def _known_gate(entry: VerifiedStep) -> bool:

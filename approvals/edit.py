@@ -26,6 +26,7 @@ _STEP_FACTS = (
     "mode",
     "effect",
     "own_gate",
+    "shown_later",
     "follows",
     "gate_included",
     "chain",

@@ -92,6 +92,8 @@ class GatePrompt(TypedDict):
     """Door that the run came through."""
     remember: NotRequired[list[str]]
     """How widely an approval may hold, where it may hold for more than this once."""
+    shown_later: NotRequired[list[str]]
+    """Steps that ask again once their values are known; an approval may say that they need not (`unseen`)."""
     undeclared: NotRequired[list[str]]
     """Tools on the card that say nothing of what they may do; an approval may say it for good."""
     width: NotRequired[list[str]]
@@ -153,9 +155,13 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         tools = tuple(gate.undeclared)
         schema = (
             RESPONSE_SCHEMA
-            if len(gate.allowed) == 4 and not tools
+            if len(gate.allowed) == 4 and not tools and not gate.shown_later
             else response_schema(
-                *gate.allowed, most=len(gate.calls), doubts=len(gate.doubts), undeclared=tools
+                *gate.allowed,
+                most=len(gate.calls),
+                doubts=len(gate.doubts),
+                undeclared=tools,
+                unseen=bool(gate.shown_later),
             )
         )
         prompt = gate_prompt(gate)
@@ -218,6 +224,8 @@ def gate_prompt(gate: Gate) -> GatePrompt:
         prompt["remember"] = list(get_args(ScopeDuration))
     if gate.undeclared:
         prompt["undeclared"] = list(gate.undeclared)
+    if gate.shown_later:
+        prompt["shown_later"] = list(gate.shown_later)
     if words := _width(gate):
         prompt["width"] = words
     if gate.quorum > 1:

@@ -28,19 +28,24 @@ _EFFECT: dict[str, object] = {
 
 
 def response_schema(
-    *answers: GateAnswer, most: int = 1, doubts: int = 0, undeclared: Sequence[str] = ()
+    *answers: GateAnswer,
+    most: int = 1,
+    doubts: int = 0,
+    undeclared: Sequence[str] = (),
+    unseen: bool = False,
 ) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
 
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
-    Of tools that say nothing of what they may do (`undeclared`) an approval may say it.
+    Of tools that say nothing of what they may do (`undeclared`) an approval may say it, and of a plan that
+    values which are not known yet need not be shown (`unseen`).
     """
     message = {"type": "string"}
     response: dict[str, object] = {"message": {**message, "minLength": 1}}
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
-        "approve": _remember(undeclared, scopes="edit" not in answers),
+        "approve": _remember(undeclared, scopes="edit" not in answers, unseen=unseen),
         "edit": {"edited_action": _EDITED_ACTION},
         "reject": {"message": message},
         "respond": response,
@@ -59,14 +64,17 @@ def response_schema(
     return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
 
 
-def _remember(undeclared: Sequence[str], *, scopes: bool) -> dict[str, object]:
+def _remember(undeclared: Sequence[str], *, scopes: bool, unseen: bool) -> dict[str, object]:
     """Describe what an approval may hold for beyond this once."""
     words = list(get_args(ScopeDuration)) if scopes else []
     forms: list[dict[str, object]] = [{"enum": words}] if words else []
+    more: dict[str, object] = {"unseen": {"const": True}} if unseen else {}
+    if more:
+        forms.append({"type": "object", "properties": more, "required": ["unseen"]})
     if undeclared:
         may = {name: {"enum": list(get_args(ToolMay))} for name in undeclared}
         tools = {"type": "object", "properties": may, "additionalProperties": False}
-        properties = {"tools": tools, **({"scope": {"enum": words}} if words else {})}
+        properties = {**more, "tools": tools, **({"scope": {"enum": words}} if words else {})}
         forms.append({"type": "object", "properties": properties, "required": ["tools"]})
     return {"remember": forms[0] if len(forms) == 1 else {"anyOf": forms}} if forms else {}
 

@@ -21,7 +21,7 @@ from rich.text import Text
 
 PICTURE = Path(__file__).parent / "pictures" / "demo.svg"
 COLUMNS, ROWS = 100, 60
-QUESTION = b"or n and why: "
+QUESTION = b"and why: "
 THEME = TerminalTheme(
     (13, 17, 23),
     (230, 237, 243),
@@ -58,19 +58,19 @@ FRAME = """\
 
 
 def record(folder: Path) -> str:
-    """Run the demo at a terminal, approve its plan, and return all that was written to the terminal."""
+    """Run the demo at a terminal, approve all that it asks, and return what the terminal was shown."""
     child, terminal = pty.fork()
     if child == 0:
         termios.tcsetwinsize(0, (ROWS, COLUMNS))
         os.chdir(folder)
         planwright = Path(sys.executable).with_name("planwright")
         os.execve(planwright, ["planwright", "demo"], _ENVIRONMENT)
-    written, answered = b"", False
+    written, answered = b"", 0
     while data := _read(terminal):
         written += data
-        if QUESTION in written and not answered:
+        if written.count(QUESTION) > answered:
             os.write(terminal, b"y\n")
-            answered = True
+            answered += 1
     os.close(terminal)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
         raise SystemExit(written.decode())

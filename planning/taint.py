@@ -76,7 +76,8 @@ def untrusted(names: Iterable[str], registry: Registry) -> bool:
 def tainted_steps(plan: Plan, registry: Registry, opening: bool) -> frozenset[str]:
     """Name the steps of a plan whose arguments may hold untrusted text; all of them where the plan may.
 
-    A fixed call uses the results that it refers to, a model those of all steps before its own.
+    A fixed call uses the results that it refers to, a model those of all steps before its own. What a model
+    writes in a step counts like what others wrote: nobody has seen it when the plan is approved.
     """
     if opening:
         return frozenset(step.id for step in plan.steps)
@@ -99,6 +100,4 @@ def _used(plan: Plan, step: PlanStep) -> list[str]:
 
 
 def _untrusted_step(step: PlanStep | None, registry: Registry) -> bool:
-    if step is None:
-        return True
-    return untrusted(step.tool_hints if step.agentic else (step.capability or "",), registry)
+    return step is None or step.agentic or untrusted((step.capability or "",), registry)

@@ -53,6 +53,9 @@ def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
         which = ", ".join(gate.undeclared) or "none: each says it itself, or somebody has"
         cause = f"gate {gate.gate_id} does not ask what {min(unasked)} may do"
         raise GateError(cause, f"it asks that of: {which}")
+    if remember.unseen and not gate.shown_later:
+        cause = f"gate {gate.gate_id} shows all that goes out"
+        raise GateError(cause, "approve it without `unseen`")
     if remember.scope is None:
         return
     if not gate.may_be_remembered:

@@ -64,11 +64,13 @@ class ApprovalScope(BaseModel):
     """Which arguments may differ, and how, by name."""
     tools: dict[str, ToolMay] = {}
     """What tools may do from now on that say nothing about it, by name."""
+    unseen: bool = False
+    """Whether what a plan does not know yet may go out without being shown once it is known."""
 
     @model_validator(mode="after")
     def _says_something(self) -> ApprovalScope:
-        if self.scope is None and (self.args or not self.tools):
-            raise ValueError("say a scope, or what tools may do")
+        if self.scope is None and (self.args or not (self.tools or self.unseen)):
+            raise ValueError("say a scope, what tools may do, or unseen")
         return self
 
 

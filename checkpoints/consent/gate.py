@@ -103,6 +103,15 @@ class Gate(BaseModel):
         return self.kind == "step" and again and self.quorum == 1
 
     @property
+    def shown_later(self) -> tuple[str, ...]:
+        """The steps of a plan that ask again once their values are known, by id."""
+        steps = self.card.get("steps")
+        entries = steps if self.kind == "plan" and isinstance(steps, list) else []
+        return tuple(
+            str(step["id"]) for step in entries if isinstance(step, dict) and step.get("shown_later")
+        )
+
+    @property
     def undeclared(self) -> dict[str, str]:
         """The tools it shows that say nothing about what they may do: their digests, by name.
 

@@ -14,13 +14,19 @@ from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
 
 
-def approval_scope_of(scope: str | None, where: list[str], tools: Sequence[str] = ()) -> dict[str, object]:
+def approval_scope_of(
+    scope: str | None, where: list[str], tools: Sequence[str] = (), *, unseen: bool = False
+) -> dict[str, object]:
     """Phrase what an approval is to hold for. Raises SetupError for what is no ARG=GLOB or NAME=MAY."""
     if scope is None and where:
         raise SetupError("--where says what is remembered", "add --remember run, session or always")
     globs = {name: {"glob": glob} for name, glob in _pairs(where, "ARG=GLOB", "--where to='*@example.com'")}
     may = dict(_pairs(tools, "NAME=MAY", "--tool get_weather=reads"))
-    holds = {**({"scope": scope, "args": globs} if scope else {}), **({"tools": may} if may else {})}
+    holds: dict[str, object] = {
+        **({"scope": scope, "args": globs} if scope else {}),
+        **({"tools": may} if may else {}),
+    }
+    holds |= {"unseen": True} if unseen else {}
     return {"remember": holds} if holds else {}
 
 

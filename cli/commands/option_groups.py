@@ -63,6 +63,10 @@ class ApprovalTerms:
         ),
     ] = None
     """What tools may do from now on, by name."""
+    unseen: Annotated[
+        bool, typer.Option("--unseen", help="Of a plan: do not show what it sends once that is known.")
+    ] = False
+    """Whether what a plan does not know yet may go out without being shown."""
 
 
 @dataclass(frozen=True)

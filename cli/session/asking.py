@@ -33,6 +33,7 @@ EDIT = ("e", "edit")
 YES = ("y", "yes", "ok", "okay", "approve", "approved")
 NO = ("n", "no", "reject", "rejected")
 NO_AND_WHY = ("n", "reject")
+UNSEEN = ("u", "unseen")
 HELP = ("", "?", "h", "help")
 _TOOLS = dict(zip("1234", TOOL_WORDS, strict=True))
 """What is typed for each answer to what a tool may do."""
@@ -97,6 +98,8 @@ def choices(waiting: Card) -> str:
     elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
         doubtful = waiting["shown"]["in_doubt"]
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
+    if waiting.get("shown_later"):
+        more = "   [u] approve, and do not show me what goes out"
     offered = CHOICES[waiting["kind"]]
     if "edit" not in _allowed(waiting):
         offered = offered.replace("   [e] edit", "")
@@ -128,6 +131,8 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
         return {"type": "approve", "remember": "always"}
+    if word in UNSEEN and waiting.get("shown_later"):
+        return {"type": "approve", "remember": {"unseen": True}}
     if word in _TOOLS and (tools := waiting.get("undeclared")):
         return {"type": "approve", "remember": {"tools": dict.fromkeys(tools, _TOOLS[word])}}
     if word in (NO[:1] if QUESTION in waiting["shown"] else NO):  # "no" may be what a function wants to hear

@@ -146,7 +146,8 @@ def _facts(step: TreeStep) -> Text:
         (risk_text(card["risk"]), RISK_STYLE[card["risk"]]),
     )
     if card["own_gate"]:
-        text.append(" · gate included" if card.get("gate_included") else " · own gate", "bold red")
+        again = "you see it first" if card.get("shown_later") else "own gate"
+        text.append(f" · {'gate included' if card.get('gate_included') else again}", "bold red")
     also = [step_name(id_) for id_ in step.after]
     also += [f"{step_name(edge['after'])} (both use {edge['both_use']})" for edge in card.get("follows", ())]
     return text.append(f" · after {one_line(', '.join(also))}" if also else "", "dim")

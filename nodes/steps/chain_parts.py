@@ -16,7 +16,7 @@ from planwright.capabilities.chains.compose import is_known
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.gateway.redact import refuse_secrets
-from planwright.capabilities.policy.consent import Judgement
+from planwright.capabilities.policy.consent import Judgement, shown_once_known
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision
@@ -24,7 +24,7 @@ from planwright.checkpoints.plans import RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
-from planwright.domain.references import resolve_params
+from planwright.domain.references import has_reference, resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
@@ -187,7 +187,8 @@ class _Run:
         if past.again or like:
             card |= {"reason": once_more(past) if past.again else like, "done_before": invocation.run_id}
             return await self.gates.open(part, card, invocation)
-        with_plan = None if judged.own_gate or changed else await self._with_plan(chain_of(task.checked))
+        alone = judged.own_gate or changed or not (known or shown_with_chain(part, capability))
+        with_plan = None if alone else await self._with_plan(chain_of(task.checked))
         return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     def _card(
@@ -220,9 +221,9 @@ class _Run:
 
     async def _with_plan(self, chain: Chain) -> Decision | None:
         """Approve a part with the plan that shows its chain, where a person approved that plan."""
-        if not self.task.plan_gate:
+        gate = await self.gates.of_plan(self.task.plan_gate)
+        if gate is None:
             return None
-        gate = await self.gates.read(self.task.plan_gate)
         if gate.status != "approved" or not shows_chain(gate.card, self.task.checked, chain):
             return None
         return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
@@ -260,6 +261,12 @@ def finished(checked: VerifiedStep, done: list[StepResult]) -> StepResult:
             "seconds": round(sum(result.seconds for result in done), 3),
         }
     )
+
+
+def shown_with_chain(part: VerifiedStep, capability: Capability) -> bool:
+    """Say whether the definition of a chain shows a part well enough: no value in it that others wrote."""
+    later = (part.step.params.get(name) for name in shown_once_known(capability))
+    return not (part.tainted and any(map(has_reference, later)))
 
 
 def stopped(checked: VerifiedStep, done: list[StepResult]) -> StepResult:

@@ -63,7 +63,10 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         if past.again:
             card |= {"reason": once_more(past), "done_before": invocation.run_id}
         repeats = past.again or checked.done_before == invocation.run_id
-        decided = None if repeats else allowed(checked, judged) or decided_at(named)
+        decided = None
+        if not repeats:
+            decided = allowed(checked, judged) or decided_at(named)
+            decided = decided or waived(checked, judged, await gates.of_plan(task["plan_gate"]))
         opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
 
@@ -77,6 +80,15 @@ def allowed(checked: VerifiedStep, judged: Judgement) -> Decision | None:
     ruling = judged.ruling
     by = ruling.rule or "the rule of consent"
     return Decision(answer="approve", decided_by=by, channel="policy", reason=ruling.reason)
+
+
+def waived(checked: VerifiedStep, judged: Judgement, plan: Gate | None) -> Decision | None:
+    """Approve what is only shown because it was not known, where a person approved its plan `unseen`."""
+    if plan is None or plan.status != "approved" or not (plan.remembered and plan.remembered.unseen):
+        return None
+    if judged.own_gate or checked.policy is None or not checked.policy.undecided:
+        return None
+    return approval(plan.decided_by or "", "plan", f"unseen, with the plan, at {plan.gate_id}")
 
 
 def decided_at(named: Gate | None) -> Decision | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langchain_core.runnables import RunnableConfig
-from langgraph.types import Command, interrupt
+from langgraph.types import Command
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
@@ -60,7 +60,6 @@ DEEDS: dict[str, Callable[[], Any]] = {
     "raises what cannot be written": half_worded,
     "exits": leave,
     "cancels": cancel,
-    "interrupts": lambda: interrupt("a question of its own"),
 }
 RETURNED: dict[str, Callable[[], Any]] = {
     "bytes": lambda: b"\xff",

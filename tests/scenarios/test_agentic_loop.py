@@ -178,7 +178,11 @@ def test_a_step_of_a_plan_is_done_by_an_agent_and_its_words_are_its_output(scene
     after["params"]["text"] = "{{steps.look.output.text}}"
     plan = scene.plan(agentic(scene, tools=("work.read",)), after)
     agent = scene.agent(plan, scene.calls(READ), "found it", "the answer", approval={"plan": "never"})
-    assert scene.ask(agent)["status"] == "completed"
+    scene.ask(agent)
+    (shown,) = agent.get_state(scene.config).interrupts
+    assert shown.value["shown"]["args"] == {"name": "end", "text": "found it"}
+    assert scene.done == ["r"]
+    assert scene.decide(agent, "approve")["status"] == "completed"
     assert scene.done == ["r", "end:found it"]
 
 

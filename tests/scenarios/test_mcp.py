@@ -105,6 +105,8 @@ def test_a_tool_is_a_step_and_its_result_goes_on(desk: Desk) -> None:
     now = step("now", "time.get_current_time", timezone="Europe/Oslo")
     note = step("note", "work.write", name="zone", text="{{steps.now.output.timezone}}")
     desk.ask(desk.plan(now, note), "the answer")  # a write with what a server said asks a person
+    desk.scene.decide(desk.agent, "approve")
+    assert desk.scene.done == []  # and again, with what the server said
     assert desk.scene.decide(desk.agent, "approve")["status"] == "completed"
     assert "zone:Europe/Oslo" in desk.scene.done
     assert desk.effects() == [("work.write", "done")]
@@ -127,6 +129,7 @@ def test_a_chain_calls_tools_and_hands_on_their_results(desk: Desk) -> None:
     making = {"name": "note_time", "description": "Note the time", "steps": parts}
     made = step("made", "tool.create_chain", **making)
     desk.ask(desk.plan(made, step("note", "note_time", "made", zone="Asia/Tokyo")), "the answer")
+    assert desk.decide("approve")["status"] == "interrupted"  # what the server said is shown first
     assert desk.decide("approve")["status"] == "completed"
     assert "in:Asia/Tokyo" in desk.scene.done
     assert desk.effects() == [("tool.create_chain", "done"), ("work.write", "done")]

@@ -27,10 +27,13 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
 
 
 def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> str | dict[str, object]:
-    """Read what an approval holds for beyond this once: a scope, and what tools may do."""
+    """Read what an approval holds for beyond this once: a scope, tools, what need not be shown."""
     scope = _only(form, "remember")
+    unseen = {"unseen": True} if gate.shown_later and _only(form, "unseen") else {}
     tools = {name: may for name in gate.undeclared if (may := _only(form, f"tool-{name}"))}
-    return {**({"scope": scope} if scope else {}), "tools": tools} if tools else scope
+    if not (tools or unseen):
+        return scope
+    return {**({"scope": scope} if scope else {}), **({"tools": tools} if tools else {}), **unseen}
 
 
 def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[object]:

@@ -199,7 +199,8 @@ def _step(step: Card, card: Card) -> AskedCall:
     call = _call_card(step, sentence.text, values)
     notes = [*gate_texts(step)]
     if step["own_gate"]:
-        notes.append("its own gate is opened with the plan" if step.get("gate_included") else "it asks again")
+        again = "you see it before it goes out" if step.get("shown_later") else "it asks again"
+        notes.append("its own gate is opened with the plan" if step.get("gate_included") else again)
     if criterion := step.get("criterion"):
         notes.append(f"criterion: {criterion} ({step['judged']})")
     if undo := _mapping(step.get("compensation")):

@@ -51,6 +51,13 @@ def test_an_answer_is_its_word_its_hash_and_its_words() -> None:
     )
 
 
+def test_the_box_of_a_plan_counts_where_it_is_shown() -> None:
+    form = {"type": ["approve"], "plan_hash": ["h"], "unseen": ["yes"]}
+    later = gate(card={"goal": "g", "steps": [{**STEP, "shown_later": True}]})
+    assert answer_of(form, later)["remember"] == {"unseen": True}
+    assert "remember" not in answer_of(form, gate())
+
+
 def test_a_field_that_comes_twice_counts_for_nothing() -> None:
     assert answer_of({"type": ["approve", "reject"], "plan_hash": ["h"]}, gate()) == {
         "type": "",
