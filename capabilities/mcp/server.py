@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO
 
-import anyio
 import httpx2
-from anyio.abc import ObjectReceiveStream
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client import Transport
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.message import SessionMessage
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.types import (
     CONNECTION_CLOSED,
     INVALID_PARAMS,
@@ -32,6 +30,7 @@ from pydantic import JsonValue
 
 from planwright.capabilities.mcp.answers import parse_problem
 from planwright.capabilities.mcp.command_files import hashes
+from planwright.capabilities.mcp.incoming import TOO_MUCH, Budget, watched
 from planwright.capabilities.mcp.standing import Standing
 from planwright.capabilities.mcp.stdio import stdio_client
 from planwright.capabilities.mcp.streamable_http import BoundedTransport
@@ -43,8 +42,6 @@ from planwright.settings.settings import child_environment
 
 PAGES = 100  # of a list of tools
 LONGEST_REST_S, FIRST_REST_S = 30.0, 0.25
-Message = SessionMessage | Exception
-"""A message of a server, or why a part of its stream is none."""
 CONNECT_S, READ_S = 30, 300
 LOG_LINES, LONGEST_QUOTE, LONGEST = 5, 120, 1000
 
@@ -66,6 +63,18 @@ class _Link:
         self.client: Client | None = None
         self.tools: dict[str, Tool] = {}
         self.task: asyncio.Task[None] | None = None
+        self.budget = Budget()
+        self._changes, self._listed = 1, 0
+
+    def changed(self) -> None:
+        """The server says that its tools are others."""
+        self._changes += 1
+
+    async def list_tools(self, client: Client) -> None:
+        """List the tools, unless they are listed and the server has said nothing since."""
+        if (changes := self._changes) != self._listed:
+            self.tools = {tool.name: tool for tool in await _tools(client)}
+            self._listed = changes
 
 
 class ConnectedServer:
@@ -101,9 +110,10 @@ class ConnectedServer:
         if link.tools.get(tool.name) != tool or link.client is None:
             raise CapabilityRejected(
                 f"the MCP server {self.name} has changed its tool {tool.name} since it was listed",
-                "look at it: planwright capabilities; then begin a new run",
+                f"see how, and trust it again: planwright mcp trust {self.name}; then begin a new run",
             )
         self._calls += 1
+        link.budget.begin()
         try:
             reply = await link.client.call_tool(tool.name, args)
         except MCPError as error:
@@ -113,6 +123,7 @@ class ConnectedServer:
             raise
         finally:
             self._calls -= 1
+            link.budget.end()
         self._failures = 0
         return reply.model_dump(mode="json", by_alias=True, exclude_none=True)
 
@@ -144,6 +155,10 @@ class ConnectedServer:
             try:
                 async with AttendedTimeout(limit_s):
                     await asyncio.shield(link.ready)
+                    if link.client is not None:
+                        await link.list_tools(link.client)
+            except (MCPError, ValueError) as error:
+                raise self._absent(f"has other tools and does not list them: {error}") from error
             except TimeoutError as error:
                 await self.close()
                 raise self._absent(f"did not answer within {limit_s:g} s") from error
@@ -153,18 +168,22 @@ class ConnectedServer:
         """Connect, list the tools, and hold the connection until it is over."""
         try:
             async with AsyncExitStack() as stack:
-                transport = _watched(await self._transport(stack), link.over)
+                transport = watched(
+                    await self._transport(stack, link.budget), link.budget, link.over, link.changed
+                )
                 client = Client(
                     transport, cache=None, client_info=Implementation(name="planwright", version="0")
                 )
                 await stack.enter_async_context(client)
-                link.tools = {tool.name: tool for tool in await _tools(client)}
+                await _listen(client, stack)
+                await link.list_tools(client)
                 link.client = client
                 link.ready.set_result(None)
                 await link.over.wait()
         except Exception as error:  # noqa: BLE001 - a server may fail in any way; whoever waits gets the cause
             if not link.ready.done():
-                link.ready.set_exception(self._absent(_start_failure(error)))
+                why = TOO_MUCH if link.budget.spent else _start_failure(error)
+                link.ready.set_exception(self._absent(why))
         finally:
             link.client = None
             link.over.set()
@@ -172,14 +191,14 @@ class ConnectedServer:
             rest = FIRST_REST_S * 2.0 ** (self._failures - 2) if self._failures > 1 else 0
             self._rests_until = time.monotonic() + min(rest, LONGEST_REST_S)
 
-    async def _transport(self, stack: AsyncExitStack) -> Transport:
+    async def _transport(self, stack: AsyncExitStack, budget: Budget) -> Transport:
         entry = self._standing.entry
         if entry.url is not None:
             timeout = httpx2.Timeout(CONNECT_S, read=READ_S)
             http = httpx2.AsyncClient(
                 headers=entry.headers,
                 timeout=timeout,
-                transport=BoundedTransport(trust_env=False),
+                transport=BoundedTransport(budget, trust_env=False),
                 trust_env=False,
             )
             opened = await stack.enter_async_context(http)
@@ -191,9 +210,13 @@ class ConnectedServer:
         command = entry.command or ""
         command = str(folder / command) if "/" in command else command
         started = StdioServerParameters(command=command, args=entry.args, env=entry.env, cwd=folder)
-        return stdio_client(started, log)
+        return stdio_client(started, log, budget)
 
     def _failure(self, error: MCPError, tool: Tool, link: _Link) -> Exception:
+        if link.budget.spent:
+            return LostAnswer(
+                f"the MCP server {self.name} {TOO_MUCH}; its answer to {tool.name} was not read"
+            )
         answered = f"the MCP server {self.name} answered {tool.name}: {error.message} ({error.code})"
         if error.code in (METHOD_NOT_FOUND, INVALID_PARAMS):
             return CapabilityRejected(answered)
@@ -230,36 +253,12 @@ async def close_all(servers: Sequence[ConnectedServer]) -> None:
     await asyncio.gather(*(server.close() for server in servers))
 
 
-class _Messages(Protocol):
-    """A stream of messages, as a transport of the SDK has it."""
-
-    async def receive(self) -> Message: ...
-
-    async def aclose(self) -> None: ...
-
-
-class _Watched(ObjectReceiveStream[Message]):
-    """A stream of messages that tells when it has ended."""
-
-    def __init__(self, messages: _Messages, over: asyncio.Event) -> None:
-        self._messages = messages
-        self._over = over
-
-    async def receive(self) -> Message:
-        try:
-            return await self._messages.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._over.set()
-            raise
-
-    async def aclose(self) -> None:
-        await self._messages.aclose()
-
-
-@asynccontextmanager
-async def _watched(transport: Transport, over: asyncio.Event) -> AsyncIterator[tuple[_Watched, Any]]:
-    async with transport as (messages, out):
-        yield _Watched(messages, over), out
+async def _listen(client: Client, stack: AsyncExitStack) -> None:
+    """Ask to be told of changed tools where the protocol has it so: earlier versions tell unasked."""
+    tools = client.server_capabilities.tools
+    if tools and tools.list_changed:
+        with suppress(ListenNotSupportedError, SubscriptionLost, MCPError):
+            await stack.enter_async_context(client.listen(tools_list_changed=True))
 
 
 async def _tools(client: Client) -> list[Tool]:

@@ -20,10 +20,10 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
 from planwright.capabilities.mcp.answers import error_reply, refusal_text
+from planwright.capabilities.mcp.incoming import Budget
 from planwright.security.reply_size import MOST_BYTES, TOO_LONG, excess_of
 
 ENDS_S = 2.0  # for each of: ending by itself, by SIGTERM, by SIGKILL (MCP 2025-11-25, lifecycle, shutdown)
-MOST_SKIPPED = 10 * MOST_BYTES
 EDGE = 200
 _GONE = (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)
 # The id of an answer stands first or last in it, as servers write it; ours are numbers.
@@ -36,7 +36,7 @@ _ID = re.compile(
 
 @asynccontextmanager
 async def stdio_client(
-    started: StdioServerParameters, log: IO[str]
+    started: StdioServerParameters, log: IO[str], budget: Budget
 ) -> AsyncIterator[tuple[ObjectReceiveStream[SessionMessage | Exception], ObjectSendStream[SessionMessage]]]:
     """Start a server, and end it and the processes it started. Raises OSError when it does not start."""
     process = await anyio.open_process(
@@ -48,22 +48,28 @@ async def stdio_client(
     )
     try:
         stdin, stdout = _pipes(process)
-        yield _Inbox(stdout), _Outbox(stdin)
+        yield _Inbox(stdout, budget), _Outbox(stdin)
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process)
+            await _end(process, 0 if budget.spent else ENDS_S)
 
 
 class _Inbox(ObjectReceiveStream[SessionMessage | Exception]):
     """The messages of a server; what may not be read comes as an error in answer to the same request."""
 
-    def __init__(self, stdout: ByteReceiveStream) -> None:
+    def __init__(self, stdout: ByteReceiveStream, budget: Budget) -> None:
         self._stdout = BufferedByteReceiveStream(stdout)
+        self._budget = budget
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message, or why a line is none. Raises anyio.EndOfStream after the last."""
+        """Return the next message, or why a line is none.
+
+        Raises anyio.EndOfStream after the last, and where the server has sent more than it may.
+        """
         try:
             line = await self._stdout.receive_until(b"\n", MOST_BYTES)
+            if not self._budget.take(len(line)):
+                raise anyio.EndOfStream
             excess = excess_of(line)
         except anyio.DelimiterNotFound:
             line, excess = await self._edges(), TOO_LONG
@@ -84,14 +90,14 @@ class _Inbox(ObjectReceiveStream[SessionMessage | Exception]):
     async def _edges(self) -> bytes:
         """Skip the rest of a line, and return how it begins and ends."""
         first = last = b""
-        skipped = 0
-        while skipped < MOST_SKIPPED:
+        while True:
             part, end, after = (await self._stdout.receive()).partition(b"\n")
-            first, last, skipped = first or part[:EDGE], (last + part)[-EDGE:], skipped + len(part)
+            if not self._budget.take(len(part), messages=len(end)):
+                raise anyio.EndOfStream
+            first, last = first or part[:EDGE], (last + part)[-EDGE:]
             if end:
                 self._stdout.feed_data(after)
                 return first + last
-        raise anyio.EndOfStream
 
 
 class _Outbox(ObjectSendStream[SessionMessage]):
@@ -122,13 +128,13 @@ def _pipes(process: Process) -> tuple[ByteSendStream, ByteReceiveStream]:
     return process.stdin, process.stdout
 
 
-async def _end(process: Process) -> None:
+async def _end(process: Process, by_itself_s: float) -> None:
     """Ask a process to end, by closing its stdin, and kill it and its children when it does not."""
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_drain, process)
         with suppress(*_GONE):
             await _pipes(process)[0].aclose()
-        with anyio.move_on_after(ENDS_S):
+        with anyio.move_on_after(by_itself_s):
             await process.wait()
         if process.returncode is None:
             await terminate_posix_process_tree(process, ENDS_S)

@@ -12,6 +12,7 @@ import httpx2
 from mcp.types import INTERNAL_ERROR, PARSE_ERROR
 
 from planwright.capabilities.mcp.answers import COMPRESSED, error_reply, refusal_text
+from planwright.capabilities.mcp.incoming import TOO_MUCH, Budget
 from planwright.security.reply_size import BLANK_LINE, MOST_BYTES, TOO_LONG, excess_of
 
 REFUSALS = {
@@ -24,13 +25,17 @@ REFUSALS = {
 class BoundedTransport(httpx2.AsyncHTTPTransport):
     """Send over HTTP; an answer that may not be read is replaced by an error for the same request."""
 
+    def __init__(self, budget: Budget, *, trust_env: bool) -> None:
+        super().__init__(trust_env=trust_env)
+        self._budget = budget
+
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request. Raises httpx2.TransportError."""
         request.headers["accept-encoding"] = "identity"
         response = await super().handle_async_request(request)
         plain = response.headers.get("content-encoding", "identity").strip().lower() == "identity"
         if plain and response.headers.get("content-type", "").lower().startswith("text/event-stream"):
-            response.stream = _Events(_stream(response), request)
+            response.stream = _Events(_stream(response), request, self._budget)
             return response
         try:
             body = await _read(_stream(response)) if plain else b""
@@ -49,19 +54,26 @@ class BoundedTransport(httpx2.AsyncHTTPTransport):
 class _Events(httpx2.AsyncByteStream):
     """Events of a stream, each passed on as a whole; one that may not be read ends it with an error."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request, budget: Budget) -> None:
         self._stream = stream
         self._request = request
+        self._budget = budget
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         waiting = bytearray()
         async for part in self._stream:
+            if not self._budget.take(len(part), messages=0):
+                yield self._error(TOO_MUCH)
+                return
             looked_at = max(0, len(waiting) - 2)
             waiting += part
             whole = 0
             for blank in BLANK_LINE.finditer(waiting, looked_at):
-                if excess := excess_of(bytes(waiting[whole : blank.end()])):
-                    yield bytes(waiting[:whole]) + self._error(refusal_text(excess))
+                event = bytes(waiting[whole : blank.end()])
+                excess = excess_of(event)
+                refusal = refusal_text(excess) if excess else "" if self._budget.take(0) else TOO_MUCH
+                if refusal:
+                    yield bytes(waiting[:whole]) + self._error(refusal)
                     return
                 whole = blank.end()
             yield bytes(waiting[:whole])

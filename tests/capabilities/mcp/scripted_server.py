@@ -8,8 +8,11 @@ an event without end.
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -28,14 +31,27 @@ SAID = {
     "deep": "[" * 1_000 + "]" * 1_000,
     "no JSON": "nothing",
 }
+TALK = {"some talk": 5_000, "too much talk": 60_000, "talk without end": sys.maxsize}  # notifications
+LONG_TALK = {"long talk": 12, "too long talk": 40}  # notifications of half a megabyte
 PROGRESS = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"still at it"}}'
+
+
+def talk(kind: str) -> Iterator[str]:
+    """Talk before an answer."""
+    yield from itertools.repeat(PROGRESS, TALK.get(kind, 0))
+    yield from itertools.repeat(PROGRESS.replace("still", "still " * 80_000), LONG_TALK.get(kind, 0))
+
+
+def kind_of(asked: dict[str, Any]) -> str:
+    """Read which answer is asked for; "" for what is no call."""
+    return str(asked["params"]["arguments"].get("kind", "a word")) if asked["method"] == "tools/call" else ""
 
 
 def answer(asked: dict[str, Any]) -> str:
     """Answer a request; `say_last` puts the id last, as servers in TypeScript do."""
     if asked["method"] == "tools/call":
-        kind = asked["params"]["arguments"].get("kind", "a word")
-        result = f'{{"content": [], "structuredContent": {{"said": {SAID[kind]}}}}}'
+        said = SAID.get(kind_of(asked), '"word"')
+        result = f'{{"content": [], "structuredContent": {{"said": {said}}}}}'
         if asked["params"]["name"] == "say_last":
             return f'{{"result":{result},"jsonrpc":"2.0","id":{asked["id"]}}}'
     elif asked["method"] == "initialize":
@@ -70,11 +86,17 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/zipped":
             self._send(gzip.compress(answer(asked).encode()), "application/json", encoding="gzip")
         else:
-            events = [PROGRESS] * 3 + [answer(asked)]
-            self._send(
-                "".join(f"event: message\r\ndata: {one}\r\n\r\n" for one in events).encode(),
-                "text/event-stream",
-            )
+            events = itertools.chain([PROGRESS] * 3, talk(kind_of(asked)), [answer(asked)])
+            self._stream(f"event: message\r\ndata: {one}\r\n\r\n".encode() for one in events)
+
+    def _stream(self, events: Iterable[bytes]) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        with suppress(ConnectionError):
+            for event in events:
+                self.wfile.write(event)
 
     def _send(self, body: bytes, kind: str, status: int = 200, encoding: str = "identity") -> None:
         self.send_response(status)
@@ -101,7 +123,9 @@ def main() -> None:
     for line in sys.stdin:
         asked = json.loads(line)
         if "id" in asked:
-            print(answer(asked), flush=True)
+            for one in itertools.chain(talk(kind_of(asked)), [answer(asked)]):
+                print(one)
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

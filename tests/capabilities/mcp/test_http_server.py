@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from mcp.types import INTERNAL_ERROR
 
+from planwright.capabilities.mcp.incoming import Budget
 from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.mcp.streamable_http import BoundedTransport
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
@@ -133,7 +134,7 @@ def test_a_service_that_lets_nobody_in_says_what_it_wants(
 async def test_a_call_that_a_service_does_not_let_in_is_not_one_whose_answer_was_too_long() -> None:
     """The latter was done; this one, for all that is known, was not."""
     with ScriptedServer([Reply(status=401, body="no")]) as server:
-        async with httpx2.AsyncClient(transport=BoundedTransport(trust_env=False)) as client:
+        async with httpx2.AsyncClient(transport=BoundedTransport(Budget(), trust_env=False)) as client:
             answer = await client.post(f"{server.base_url}/mcp", json={"jsonrpc": "2.0", "id": 7})
     assert (answer.json()["id"], answer.json()["error"]["code"]) == (7, INTERNAL_ERROR)
 
