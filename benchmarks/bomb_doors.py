@@ -17,16 +17,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 from pydantic import JsonValue
 
+from benchmarks.trusted_servers import trust_servers
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.trust import Trust
 from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.file import read_policy
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -147,9 +145,7 @@ def mcp_server(folder: Path, answer: str, url: str = "") -> None:
     entry = {"url": url} if url else {"command": sys.executable, "args": [str(script), "--mcp", answer]}
     patience = "[mcp.bomb]\ncall_timeout_s = 3\n"
     put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
-    trust = Trust(load(folder).store_folder)
-    for standing in read_standings(load(folder)):
-        trust.give(standing.server, standing.files, "kim", utc_now())
+    trust_servers(folder)
 
 
 def spelled(value: object) -> str:

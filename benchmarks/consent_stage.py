@@ -21,15 +21,12 @@ from benchmarks.consent_model import ModelServer, Script, model_server
 from benchmarks.consent_receivers import Receivers, receivers
 from benchmarks.consent_tools import own_capabilities, own_tools
 from benchmarks.consent_world import World, tool_log
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.trust import Trust
+from benchmarks.trusted_servers import trust_servers
 from planwright.demo import mail
 from planwright.demo.workspace import write_workspace
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
-from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 
 CANARY = "CANARY-4f1c9a7e"
 MOST_ROUNDS = 10
@@ -202,9 +199,7 @@ def _status(out: Any) -> str:
 
 def _plug(workspace: Path, url: str) -> None:
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"board": {"url": url}}}), "utf-8")
-    settings = load(workspace)
-    for standing in read_standings(settings):
-        Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+    trust_servers(workspace)
 
 
 def _write_template(folder: Path, outside: Receivers) -> None:

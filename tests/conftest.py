@@ -13,7 +13,8 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,9 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
+from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.mcp.standing import read_standings
+from planwright.capabilities.mcp.tools import Tool
 from planwright.capabilities.mcp.trust import Trust
 from planwright.settings.settings import load
 from planwright.state.invocation import utc_now
@@ -34,6 +37,9 @@ ROOT = Path(__file__).parent.parent
 PINS = ROOT / "tests" / "mcp_servers"
 INSTALLED = ROOT / ".mcp-servers"
 BIN = {"current": ("mcp-server-time", "mcp-server-git"), "before_mcp_2": ("mcp-server-sqlite",)}
+
+LISTED: dict[str, Sequence[Tool]] = {}
+"""The tools of servers that were plugged in, by what their entries say."""
 
 # No test fails for being slow. Loaded here, before any test builds settings of its own on it.
 hypothesis_settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -72,10 +78,13 @@ class McpServers:
         """Write the entry that starts a server."""
         return {"command": self.command(name), "args": list(args), **more}
 
-    def plug(self, folder: Path, servers: dict[str, Any], *, trusted: bool = True) -> None:
+    def plug(
+        self, folder: Path, servers: dict[str, Any], *, trusted: bool = True, starts: bool = True
+    ) -> None:
         """Write the `.mcp.json` of a workspace and, unless it is to be untrusted, trust all in it.
 
-        Each server may take its time to start, unless the settings of the workspace name it already.
+        Each server may take its time to start, unless the settings of the workspace name it already. One
+        that `starts` is started for its tools, once in a test process: they are trusted, too.
         """
         (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers}, indent=1), "utf-8")
         toml = folder / "planwright.toml"
@@ -84,9 +93,23 @@ class McpServers:
             if f"[mcp.{name}]" not in settled:
                 settled += f"\n[mcp.{name}]\nstart_timeout_s = {PATIENCE_S}\n"
         toml.write_text(settled, "utf-8")
-        settings = load(folder)
-        for standing in read_standings(settings) if trusted else ():
-            Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+        if trusted:
+            trust_servers(folder, start=starts)
+
+
+def trust_servers(folder: Path, *, start: bool = True) -> None:
+    """Trust the servers of a workspace and, unless they are not to `start`, the tools that they list."""
+    settings = load(folder)
+    trust, standings = Trust(settings.store_folder), read_standings(settings)
+    for standing in standings:
+        trust.give(standing.server, standing.files, "ada", utc_now())
+    if start:
+        keys = {each.name: f"{each.server.entry!r} {each.files}" for each in standings}
+        with closing(start_servers(settings, {n for n, key in keys.items() if key not in LISTED})) as started:
+            LISTED.update({keys[each.name]: each.listed for each in started.standings if each.listed})
+        for standing in standings:
+            listed = LISTED.get(keys[standing.name], ())
+            trust.give(standing.server, standing.files, "ada", utc_now(), listed)
 
 
 def processes(word: str) -> list[int]:

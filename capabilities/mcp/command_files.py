@@ -33,7 +33,8 @@ def command_files(server: ConfiguredServer, entry: ServerEntry, environment: Map
 def hashes(server: ConfiguredServer, entry: ServerEntry, environment: Mapping[str, str]) -> dict[str, str]:
     """Hash each of these files that is there, by its path in the workspace.
 
-    Of a link that leads out of it, say where to. SQLite databases are left out: the server writes them.
+    Of a link that leads out of it, say where to. SQLite databases are left out, as the server writes them;
+    so is what is empty, as every new one is.
     """
     root = server.file.path.parent.resolve()
     digests: dict[str, str] = {}
@@ -43,7 +44,7 @@ def hashes(server: ConfiguredServer, entry: ServerEntry, environment: Mapping[st
             digests[str(path.relative_to(root))] = f"leads to {real}"
         elif os.path.isfile(real):
             with real.open("rb") as file:
-                if file.read(len(_DATABASE)) == _DATABASE:
+                if file.read(len(_DATABASE)) in (b"", _DATABASE):
                     continue
                 file.seek(0)
                 digests[str(path.relative_to(root))] = hashlib.file_digest(file, "sha256").hexdigest()

@@ -11,6 +11,9 @@ from typing import NamedTuple
 
 from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
 
+CLAIMS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+"""The fields of `Hints`, as they stand on the wire."""
+
 
 class Hints(NamedTuple):
     """The claims of a tool; None where it makes none."""
@@ -45,6 +48,27 @@ class Hints(NamedTuple):
         """Say how grave a call is: one that looks, and may carry data out, is as a GET of `http.request`."""
         return "Low" if mode == "network" and self.effect(mode) == "pure" else RISK_OF_MODE[mode]
 
+    def looser_than(self, other: Hints) -> bool:
+        """Say whether these claims let more happen unasked, or be done again, than others did."""
+        return self._surface != other._surface and any(
+            now and not before for now, before in zip(self._harmless, other._harmless, strict=True)
+        )
+
+    @property
+    def _surface(self) -> tuple[Mode, Effect]:
+        mode = self.mode or "destructive"
+        return mode, self.effect(mode)
+
+    @property
+    def _harmless(self) -> tuple[bool, ...]:
+        """Say of each claim whether it is the more harmless one; none is harmless where it is not made."""
+        return (
+            bool(self.read_only),
+            self.destructive is False,
+            bool(self.idempotent),
+            self.open_world is False,
+        )
+
 
 def read_hints(fields: Mapping[str, object]) -> Hints:
     """Read hints beside the rest (`readOnlyHint`) or under `annotations`, in camelCase or snake_case.
@@ -58,9 +82,5 @@ def read_hints(fields: Mapping[str, object]) -> Hints:
         claims = [place.get(name) for place in places for name in (camel, snake)]
         return next((value for value in claims if isinstance(value, bool)), None)
 
-    return Hints(
-        claim("readOnlyHint", "read_only_hint"),
-        claim("destructiveHint", "destructive_hint"),
-        claim("idempotentHint", "idempotent_hint"),
-        claim("openWorldHint", "open_world_hint"),
-    )
+    snake_case = ("read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint")
+    return Hints(*map(claim, CLAIMS, snake_case))

@@ -1,4 +1,4 @@
-"""What an MCP server sends: counted, watched for its end, and without the notifications that nothing here reads.
+"""What an MCP server sends: counted, watched for its end, and without notifications that nothing reads.
 
 A server may send as many notifications before its answer as it likes, and each costs more to read than to
 write. So what it sends for one call is bounded, and whoever sends more is ended.

@@ -20,7 +20,8 @@ from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.names import TOOL, plain_name, plain_names
 from planwright.capabilities.mcp.results import error_of, result_of
 from planwright.capabilities.mcp.standing import Standing, read_standings, unstarted_servers
-from planwright.capabilities.mcp.tools import Call, Tool, capability_of, lacking, wanted
+from planwright.capabilities.mcp.tool_changes import changes_of
+from planwright.capabilities.mcp.tools import Call, Tool, capability_of, is_used, lacking, wanted
 from planwright.domain.errors import (
     CapabilityRejected,
     CapabilityUnavailable,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 class Servers:
     """How each server of the file stands, and the processes behind those that are ready.
 
-    `absent` are the servers whose tools are not there, by what the names of those tools begin with;
+    `absent` are the servers of which tools are not there, by what the names of those tools begin with;
     `unreadable` says why nobody knows how they stand.
     """
 
@@ -72,6 +73,8 @@ class Servers:
         for standing in self.standings:
             if standing.absent:
                 yield f"{standing.problem}; {standing.next_step}"
+            if standing.changed:
+                yield f"{standing.name}: {standing.changed}; {standing.how_to_look}"
             for tool, why in standing.left_out.items():
                 yield f"{standing.name}: its tool {tool} is left out: {why}"
 
@@ -99,8 +102,10 @@ def open_servers(settings: Settings) -> Servers:
     return servers
 
 
-def start_servers(settings: Settings) -> Servers:
-    """Start the trusted servers of a workspace and list their tools; nothing is loaded where there are none.
+def start_servers(settings: Settings, only: Collection[str] | None = None) -> Servers:
+    """Start the trusted servers of a workspace, or `only` some, and list their tools.
+
+    Nothing is loaded where there are none.
 
     A server that is not trusted, does not answer in time, or has a mistake in its entry is left out, and its
     standing says so, with no secret in it; `unreadable` says why all are. Raises SetupError for settings that
@@ -113,10 +118,11 @@ def start_servers(settings: Settings) -> Servers:
         except UnreadableFile as error:
             hidden = UnreadableFile(redactor.text(error.cause), redactor.text(error.next_step))
             return Servers((), running.pop_all(), unstarted_servers(settings), hidden)
-        starting = [standing for standing in standings if standing.state == "trusted"]
+        named = [standing for standing in standings if only is None or standing.name in only]
+        starting = [standing for standing in named if standing.state == "trusted"]
         opened = {standing.name: standing for standing in _start(starting, settings, running)}
         standings = [_redacted(opened.get(standing.name, standing), redactor) for standing in standings]
-        absent = {each.prefix: each.name for each in standings if each.state != "ready"}
+        absent = {each.prefix: each.name for each in standings if each.state != "ready" or each.changed}
         return Servers(standings, running.pop_all(), absent)
 
 
@@ -175,6 +181,11 @@ def _ready(standing: Standing, tools: Sequence[Tool], call: Call, settings: Sett
     except SetupError as error:
         cause = f"{error.cause}, and so none of its tools is used"
         return replace(standing, state="failed", cause=cause, next_step=error.next_step)
+    known = {name: tool for name, tool in standing.trusted.items() if is_used(tool, standing.settings)}
+    changes = changes_of(known, chosen)
+    standing = replace(standing, listed=tools, changes=changes)
+    withheld = {change.name for change in changes if change.asks}
+    chosen = [tool for tool in chosen if tool.name not in withheld]
     names = plain_names((tool.name for tool in chosen), TOOL)
     for tool in chosen:
         name = f"{standing.prefix}.{names[tool.name]}"

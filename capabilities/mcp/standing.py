@@ -16,6 +16,8 @@ from planwright.capabilities.mcp.entries import (
     read_entries,
 )
 from planwright.capabilities.mcp.names import SERVER, plain_names
+from planwright.capabilities.mcp.tool_changes import ToolChange, told
+from planwright.capabilities.mcp.tools import Tool
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
 from planwright.presentation.nearest import nearest
@@ -50,6 +52,12 @@ class Standing:
     """Why tools are no capabilities, by the names that the server calls them."""
     files: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of the files that its command names, by path."""
+    trusted: Mapping[str, Tool] = field(default_factory=dict)
+    """Its tools as a person has looked at them, by their names."""
+    listed: Sequence[Tool] = ()
+    """Its tools as it lists them; empty before it has."""
+    changes: Sequence[ToolChange] = ()
+    """How those that are used differ."""
 
     @property
     def name(self) -> str:
@@ -60,6 +68,16 @@ class Standing:
     def absent(self) -> bool:
         """Whether its tools are missing though it is switched on."""
         return self.state in ("untrusted", "failed")
+
+    @property
+    def changed(self) -> str:
+        """Which of its tools are left out or gone since it was trusted; "" where none is."""
+        return told(self.changes)
+
+    @property
+    def how_to_look(self) -> str:
+        """What shows how its tools have changed, and asks whether they are trusted."""
+        return f"look at what changed, and trust it: planwright mcp trust {self.name}"
 
     @property
     def problem(self) -> str:
@@ -93,7 +111,8 @@ def read_standings(settings: Settings) -> list[Standing]:
             continue
         files = hashes(server, entry, environment)
         if trust.covers(server, files):
-            standings.append(Standing(server, entry, chosen, prefixes[server.name], "trusted", files=files))
+            ready = Standing(server, entry, chosen, prefixes[server.name], "trusted", files=files)
+            standings.append(replace(ready, trusted=trust.tools_of(server)))
             continue
         changed = "it has changed since it was trusted: its entry, or a file that its command names"
         cause = changed if trust.knows(server) else "nobody has trusted it yet"

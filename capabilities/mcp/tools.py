@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import Any
 
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.encoding import ANY_RESULT
-from planwright.capabilities.mcp.hints import Hints, read_hints
+from planwright.capabilities.mcp.hints import CLAIMS, Hints, read_hints
 from planwright.capabilities.mcp.results import SCHEMA
 from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.schema_paths import JsonSchema
@@ -21,6 +23,10 @@ from planwright.presentation.nearest import nearest
 from planwright.settings.mcp import McpServerSettings, McpToolSettings
 
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
+LONGEST_SCHEMA = 64_000  # characters, with its texts cut; as long as it takes to spell the largest in use
+_TEXTS = ("title", "description", "$comment")  # of a schema: words to a reader
+_VALUES = ("const", "default", "enum", "examples", "required")  # what stands there is no schema
+_BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _GLOB = re.compile(r"[*?\[]")
 Call = Callable[["Tool", Effect, dict[str, JsonValue]], Awaitable[JsonValue]]
 
@@ -40,13 +46,24 @@ class Tool:
     hints: Hints
     """What the server claims of it."""
 
+    def fields(self) -> dict[str, Any]:
+        """Spell the tool by its field names on the wire, as `read_tool` reads it."""
+        claims = {claim: value for claim, value in zip(CLAIMS, self.hints, strict=True) if value is not None}
+        output = {"outputSchema": self.output_schema} if self.output_schema is not None else {}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "annotations": claims,
+            "inputSchema": self.input_schema,
+            **output,
+        }
+
 
 def read_tool(fields: Mapping[str, JsonValue]) -> Tool:
-    """Read a tool by its field names on the wire (MCP `Tool`)."""
-    text = " ".join(str(fields.get("description") or fields.get("title") or fields["name"]).split())
+    """Read a tool by its field names on the wire (MCP `Tool`), its texts made printable and cut."""
     return Tool(
         name=str(fields["name"]),
-        description="".join(filter(str.isprintable, text))[:LONGEST],
+        description=_cut(str(fields.get("description") or fields.get("title") or fields["name"])),
         input_schema=_schema(fields.get("inputSchema")) or {"type": "object"},
         output_schema=_schema(fields.get("outputSchema")),
         hints=read_hints(fields),
@@ -54,7 +71,28 @@ def read_tool(fields: Mapping[str, JsonValue]) -> Tool:
 
 
 def _schema(value: JsonValue) -> JsonSchema | None:
-    return value if isinstance(value, dict) else None
+    return _with_cut_texts(value) if isinstance(value, dict) else None
+
+
+def _with_cut_texts(schema: JsonSchema) -> JsonSchema:
+    """Cut the words of a schema as a description is cut; what arguments may be stays as it is."""
+    return {key: _part(key, value) for key, value in schema.items()}
+
+
+def _part(key: str, value: Any) -> Any:
+    if key in _TEXTS and isinstance(value, str):
+        return _cut(value)
+    if key in _BY_NAME and isinstance(value, dict):
+        return {name: _part("", of) for name, of in value.items()}
+    if key in _VALUES:
+        return value
+    if isinstance(value, list):
+        return [_part("", item) for item in value]
+    return _with_cut_texts(value) if isinstance(value, dict) else value
+
+
+def _cut(text: str) -> str:
+    return "".join(filter(str.isprintable, " ".join(text.split())))[:LONGEST]
 
 
 def wanted(tools: Iterable[Tool], server: McpServerSettings, setting: str) -> list[Tool]:
@@ -71,7 +109,12 @@ def wanted(tools: Iterable[Tool], server: McpServerSettings, setting: str) -> li
                 raise SetupError(
                     f"{setting}.{key}: the MCP server has no tool {name!r}", f"nearest: {_near(name, names)}"
                 )
-    return [tool for tool in all_tools if _fits(tool, server.allow) and not _fits(tool, server.deny)]
+    return [tool for tool in all_tools if is_used(tool, server)]
+
+
+def is_used(tool: Tool, server: McpServerSettings) -> bool:
+    """Say whether the user's settings leave a tool."""
+    return _fits(tool, server.allow) and not _fits(tool, server.deny)
 
 
 def lacking(tools: Iterable[Tool], server: McpServerSettings) -> dict[str, str]:
@@ -91,8 +134,12 @@ def capability_of(
     """Declare a tool as a capability: as the user's settings say, else as it claims, else destructive.
 
     What a `remote` server is given has left the machine, whatever it claims of its world. Raises SetupError
-    for a tool whose arguments follow no JSON schema.
+    for a tool whose arguments follow no JSON schema, or one that no prompt has room for.
     """
+    for schema in (tool.input_schema, tool.output_schema):
+        if (length := len(json.dumps(schema))) > LONGEST_SCHEMA:
+            problem = f"a schema of {length:,} characters, more than {LONGEST_SCHEMA:,}"
+            raise SetupError(f"{name} has {problem}", "have its server make it shorter")
     own = server.tools.get(tool.name, McpToolSettings())
     hints = tool.hints._replace(open_world=True) if remote else tool.hints
     mode = own.mode or server.mode or hints.mode

@@ -1,19 +1,21 @@
 """Trust on first use: a file of the project starts no process until a person said so, once.
 
 Trust is bound to what the server's entry says, to the folder of the workspace, and to what the files in it
-hold that the command names. It stands in `mcp_trust.json` among our own files, made to be read and cut.
+hold that the command names. The tools that a person has looked at are kept with it: no others are used. It
+stands in `mcp_trust.json` among our own files, made to be read and cut.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from planwright.capabilities.mcp.entries import ConfiguredServer
+from planwright.capabilities.mcp.tools import Tool, read_tool
 from planwright.checkpoints.private_files import alone_in, replace_private
 
 FILE_NAME = "mcp_trust.json"
@@ -31,6 +33,8 @@ class TrustRecord(BaseModel):
     """Who gave the trust."""
     given_at: str
     """When it was given, in ISO 8601."""
+    tools: tuple[dict[str, JsonValue], ...] = ()
+    """Its tools as they were looked at, by their fields on the wire; empty before anybody has."""
 
 
 _FILE = TypeAdapter(dict[str, TrustRecord])
@@ -51,6 +55,11 @@ class Trust:
         """Say whether trust was given to an entry of this name, whatever it said."""
         return server.name in self.read()
 
+    def tools_of(self, server: ConfiguredServer) -> dict[str, Tool]:
+        """Read the tools of a server that a person has looked at, by their names."""
+        record = self.read().get(server.name)
+        return {tool.name: tool for tool in map(read_tool, record.tools)} if record else {}
+
     def read(self) -> dict[str, TrustRecord]:
         """Read what is trusted: nothing, where the file cannot be read."""
         try:
@@ -58,10 +67,22 @@ class Trust:
         except (OSError, ValidationError):
             return {}
 
-    def give(self, server: ConfiguredServer, hashes: Mapping[str, str], by: str, at: datetime) -> None:
-        """Write down that a person trusts an entry, and the files its command names, as they stand."""
-        bound = server.fingerprint(hashes)
-        record = TrustRecord(starts=server.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
+    def give(
+        self,
+        server: ConfiguredServer,
+        hashes: Mapping[str, str],
+        by: str,
+        at: datetime,
+        tools: Iterable[Tool] = (),
+    ) -> None:
+        """Write down that a person trusts an entry, the files its command names, and tools, as they stand."""
+        record = TrustRecord(
+            starts=server.starts(),
+            entry_hash=server.fingerprint(hashes),
+            given_by=by,
+            given_at=at.isoformat(),
+            tools=tuple(tool.fields() for tool in tools),
+        )
         with alone_in(self.path.parent):
             self._write({**self.read(), server.name: record})
 

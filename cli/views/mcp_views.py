@@ -41,35 +41,67 @@ def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
 
 
 def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
-    """Show what is started and ask; what was typed but `y` trusts nothing."""
-    from planwright.cli.session.asking import (
-        who,  # here: it brings langgraph along, which `doctor` does without
-    )
+    """Show what is started, and ask; then show what tools there are, and ask where they were others before.
 
+    What was typed but `y` trusts nothing.
+    """
     settings = load(workspace)
-    trust = Trust(settings.store_folder)
-    standings = _named(read_standings(settings), name)
+    trust, standings = Trust(settings.store_folder), _named(read_standings(settings), name)
     waiting = [standing for standing in standings if standing.state == "untrusted"]
     if not waiting and name is not None and standings[0].state == "failed":
         raise SetupError(f"{name} cannot be started: {standings[0].cause}", standings[0].next_step)
-    if not waiting:
+    new = {standing.name for standing in waiting if _started_from_now_on(standing, trust, yes)}
+    names = new.union(standing.name for standing in standings if standing.state == "trusted")
+    with closing(start_servers(settings, names)) as servers:
+        started = [standing for standing in servers.standings if standing.name in names]
+        changed = [standing for standing in started if standing.changes or standing.name in new]
+        for standing in changed:
+            _keep_tools(standing, trust, ask=not yes and standing.name not in new)
+    if not waiting and not changed:
         print("there is nothing to trust" if name is None else f"{name} is trusted already, or switched off")
-        return 0
-    for standing in waiting:
-        server, screen = standing.server, views.console()
-        screen.print(views.label("server", f"{server.name}: {standing.cause}"))
-        screen.print(views.label("starts" if server.entry.url is None else "connects", server.starts()))
-        for setting, value in server.extras().items():
-            screen.print(views.label("", f"{setting} {value}"))
-        for path, digest in standing.files.items():
-            screen.print(views.label("", f"file {path} {digest[:12]}"))
-        if yes or _agreed(server.name):
-            trust.give(server, standing.files, who(), utc_now())
-            until = f"until its entry changes, or a file its command names; it stands in {trust.path}"
-            screen.print(views.label("trusted", until, "green"))
-        else:
-            screen.print(views.label("not trusted", "it is not started", "yellow"))
     return 0
+
+
+def _started_from_now_on(standing: Standing, trust: Trust, yes: bool) -> bool:
+    """Show what a server starts, and trust that where a person agrees; its tools are not looked at yet."""
+    server, screen = standing.server, views.console()
+    screen.print(views.label("server", f"{server.name}: {standing.cause}"))
+    screen.print(views.label("starts" if server.entry.url is None else "connects", server.starts()))
+    for setting, value in server.extras().items():
+        screen.print(views.label("", f"{setting} {value}"))
+    for path, digest in standing.files.items():
+        screen.print(views.label("", f"file {path} {digest[:12]}"))
+    if yes or _agreed(server.name):
+        trust.give(server, standing.files, _person(), utc_now())
+        return True
+    screen.print(views.label("not trusted", "it is not started", "yellow"))
+    return False
+
+
+def _keep_tools(standing: Standing, trust: Trust, *, ask: bool) -> None:
+    """Show the tools of a server, and how they differ, and trust them as they are."""
+    screen = views.console()
+    if standing.state == "failed":
+        screen.print(views.label("failed", f"{standing.cause}; {standing.next_step}", "yellow"))
+        return
+    if ask:
+        screen.print(views.label("server", f"{standing.name}: its tools have changed since it was trusted"))
+    for change in standing.changes:
+        screen.print(views.label("tool", f"{change.name}: {change.what}"))
+        for line in change.diff():
+            screen.print(views.label("", line, {"+": "green", "-": "red"}.get(line[0], "")))
+    if ask and not _agreed(standing.name):
+        screen.print(views.label("not trusted", "its changed tools stay left out", "yellow"))
+        return
+    trust.give(standing.server, standing.files, _person(), utc_now(), standing.listed)
+    until = "until its entry changes, a file its command names, or its tools"
+    screen.print(views.label("trusted", f"{until}; it stands in {trust.path}", "green"))
+
+
+def _person() -> str:
+    from planwright.cli.session.asking import who  # here: it brings langgraph along, which few commands need
+
+    return who()
 
 
 def take_trust_back(name: str, workspace: Path) -> int:
@@ -95,6 +127,8 @@ def checks(servers: Servers) -> Iterator[tuple[str, Callable[[], str]]]:
         if standing.absent:
             cause = standing.cause if standing.state == "failed" else f"{standing.name}: {standing.cause}"
             yield "mcp", raising(SetupError(cause, standing.next_step))
+        elif standing.changed:
+            yield "mcp", raising(SetupError(f"{standing.name}: {standing.changed}", standing.how_to_look))
         elif standing.state == "ready":
             summary = f"{standing.name}: {len(standing.tools)} tools"
             yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
@@ -138,6 +172,7 @@ def _row(standing: Standing) -> JsonObject:
             for tool, capability in standing.tools.items()
         ],
         "left_out": dict(standing.left_out),
+        "changed": {change.name: change.what for change in standing.changes},
     }
 
 
@@ -163,6 +198,9 @@ def _show_all(standings: Sequence[Standing], workspace: Path) -> None:
     for standing in standings:
         if standing.absent:
             views.console().print(views.label("next", f"{standing.problem}; {standing.next_step}", "yellow"))
+        elif standing.changed:
+            line = f"{standing.name}: {standing.changed}; {standing.how_to_look}"
+            views.console().print(views.label("next", line, "yellow"))
 
 
 def _show_tools(standing: Standing) -> None:
@@ -183,5 +221,8 @@ def _show_tools(standing: Standing) -> None:
         )
         table.add_row(*map(views.one_line, cells))
     views.console().print(table)
+    if standing.changed:
+        line = f"{standing.changed}; {standing.how_to_look}"
+        views.console().print(views.label("next", line, "yellow"))
     for tool, why in standing.left_out.items():
         views.console().print(views.label("left out", f"{tool}: {why}", "yellow"))

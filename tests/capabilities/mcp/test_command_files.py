@@ -19,6 +19,7 @@ from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
 from planwright.settings.settings import load
 from planwright.state.invocation import utc_now
 from tests.capabilities.mcp.test_servers import call
+from tests.conftest import trust_servers
 
 SERVER = """
 import pathlib
@@ -45,11 +46,6 @@ def plug(folder: Path, *args: str, command: str = sys.executable, **more: Any) -
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"mine": entry}}))
 
 
-def trust(folder: Path) -> None:
-    for standing in read_standings(load(folder)):
-        Trust(load(folder).store_folder).give(standing.server, standing.files, "ada", utc_now())
-
-
 def state(folder: Path) -> str:
     (standing,) = read_standings(load(folder))
     return standing.state
@@ -61,7 +57,7 @@ def test_a_script_that_was_changed_is_not_started_until_it_is_trusted_again(tmp_
     script.parent.mkdir()
     script.write_text(SERVER.format(mark="first"))
     plug(tmp_path, "tools/mine.py")
-    trust(tmp_path)
+    trust_servers(tmp_path, start=False)
     with closing(open_servers(load(tmp_path))) as servers:
         assert [standing.state for standing in servers.standings] == ["ready"]
     script.write_text(SERVER.format(mark="second"))
@@ -71,7 +67,7 @@ def test_a_script_that_was_changed_is_not_started_until_it_is_trusted_again(tmp_
     assert "or a file that its command names" in standing.cause
     assert standing.next_step.endswith("planwright mcp trust mine")
     assert sorted(path.name for path in script.parent.iterdir()) == ["first", "mine.py"]
-    trust(tmp_path)
+    trust_servers(tmp_path, start=False)
     with closing(open_servers(load(tmp_path))) as servers:
         assert [standing.state for standing in servers.standings] == ["ready"]
     assert (script.parent / "second").exists()
@@ -81,7 +77,7 @@ async def test_a_script_that_was_changed_is_not_started_again_either(tmp_path: P
     script = tmp_path / "mine.py"
     script.write_text(SERVER.format(mark="first"))
     plug(tmp_path, "mine.py")
-    trust(tmp_path)
+    trust_servers(tmp_path)
     with closing(open_servers(load(tmp_path))) as servers:
         assert "first" in str(await call(servers, "mine.greet"))
         script.write_text(SERVER.format(mark="second"))
@@ -129,7 +125,7 @@ def test_each_way_to_name_a_file_is_seen(
     if how == "there before":
         change(tmp_path / changed)
     plug(tmp_path, *(arg.format(root=tmp_path) for arg in args), command="sh", **more)
-    trust(tmp_path)
+    trust_servers(tmp_path, start=False)
     assert state(tmp_path) == "trusted"
     change(tmp_path / "another.py")
     assert state(tmp_path) == "trusted"
@@ -143,7 +139,7 @@ def test_a_program_of_the_workspace_is_seen_by_path_and_by_name(tmp_path: Path) 
     program.chmod(0o755)
     for entry in ({"command": "bin/serve"}, {"command": "serve", "env": {"PATH": str(program.parent)}}):
         plug(tmp_path, **entry)
-        trust(tmp_path)
+        trust_servers(tmp_path, start=False)
         assert state(tmp_path) == "trusted"
         change(program)
         assert state(tmp_path) == "untrusted"
@@ -153,6 +149,15 @@ def a_database(path: Path) -> None:
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("CREATE TABLE IF NOT EXISTS t (x)")
         db.execute("INSERT INTO t VALUES (1)")
+
+
+def test_a_database_that_a_server_makes_is_none_of_its_files_before_anything_is_in_it(tmp_path: Path) -> None:
+    plug(tmp_path, "data.db", command="sh")
+    trust_servers(tmp_path, start=False)
+    (tmp_path / "data.db").touch()
+    assert state(tmp_path) == "trusted"
+    a_database(tmp_path / "data.db")
+    assert state(tmp_path) == "trusted"
 
 
 @pytest.mark.parametrize(
@@ -171,7 +176,7 @@ def test_what_a_server_works_on_is_not_what_it_is(
     (tmp_path / "notes").mkdir()
     how(tmp_path / changed)
     plug(tmp_path, arg, command="sh")
-    trust(tmp_path)
+    trust_servers(tmp_path, start=False)
     how(tmp_path / changed)
     assert state(tmp_path) == "trusted"
 
@@ -182,7 +187,7 @@ def test_a_link_that_leads_out_is_bound_to_where_it_leads(tmp_path: Path) -> Non
     change(outside)
     (workspace / "python").symlink_to(outside)
     plug(workspace, "python", command="sh")
-    trust(workspace)
+    trust_servers(workspace, start=False)
     change(outside)
     assert state(workspace) == "trusted"
     (workspace / "python").unlink()
@@ -193,7 +198,7 @@ def test_a_link_that_leads_out_is_bound_to_where_it_leads(tmp_path: Path) -> Non
 def test_trust_from_before_is_asked_for_again_where_a_file_is_named(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "mine.py").touch()
+    (tmp_path / "mine.py").write_text("pass")
     for args, stands in ((["mine.py"], "untrusted"), (["-c", "true"], "trusted")):
         plug(tmp_path, *args, command="sh")
         (standing,) = read_standings(load(tmp_path))

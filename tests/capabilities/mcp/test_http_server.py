@@ -76,17 +76,13 @@ def servers(
 ) -> Iterator[Servers]:
     folder = tmp_path_factory.mktemp("mcp")
     url = f"http://127.0.0.1:{service.port}/mcp"
+    service.start()
     mcp_servers.plug(folder, {"plain": {"url": url}, "grave": {"url": url, "type": "http"}})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # nothing goes there
-        yield from opened(folder, service)
-
-
-def opened(folder: Path, service: Everything) -> Iterator[Servers]:
-    service.start()
-    servers = open_servers(load(folder, mcp={"grave": BLIND}))
-    yield servers
-    servers.close()
+        servers = open_servers(load(folder, mcp={"grave": BLIND}))
+        yield servers
+        servers.close()
 
 
 async def test_tools_are_listed_and_called(servers: Servers) -> None:
@@ -123,7 +119,7 @@ def test_a_service_that_lets_nobody_in_says_what_it_wants(
 ) -> None:
     refusal = Reply(status=status, body="no", headers={"www-authenticate": 'Bearer error="invalid_token"'})
     with ScriptedServer([refusal]) as server:
-        mcp_servers.plug(tmp_path, {"one": {"url": f"{server.base_url}/mcp"}})
+        mcp_servers.plug(tmp_path, {"one": {"url": f"{server.base_url}/mcp"}}, starts=False)
         found = open_servers(load(tmp_path))
         found.close()
     (standing,) = found.standings

@@ -208,7 +208,7 @@ def test_closing_ends_the_processes_of_its_own_servers_and_no_other(
 def test_a_server_that_does_not_answer_is_left_out(
     mcp_servers: McpServers, tmp_path: Path, script: str, limit_s: float, said: str
 ) -> None:
-    mcp_servers.plug(tmp_path, {"one": {"command": "sh", "args": ["-c", script]}})
+    mcp_servers.plug(tmp_path, {"one": {"command": "sh", "args": ["-c", script]}}, starts=False)
     opened = open_servers(load(tmp_path, mcp={"one": {"start_timeout_s": limit_s}}))
     opened.close()
     (standing,) = opened.standings
