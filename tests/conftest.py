@@ -94,21 +94,27 @@ class McpServers:
                 settled += f"\n[mcp.{name}]\nstart_timeout_s = {PATIENCE_S}\n"
         toml.write_text(settled, "utf-8")
         if trusted:
-            trust_servers(folder, start=starts)
+            trust_servers(folder, start=starts, known=LISTED)
 
 
-def trust_servers(folder: Path, *, start: bool = True) -> None:
-    """Trust the servers of a workspace and, unless they are not to `start`, the tools that they list."""
-    settings = load(folder)
+def trust_servers(
+    folder: Path, *, start: bool = True, known: dict[str, Sequence[Tool]] | None = None
+) -> None:
+    """Trust the servers of a workspace and, unless they are not to `start`, the tools that they list.
+
+    Those whose tools are `known` by what their entries say are not started.
+    """
+    settings, known = load(folder), {} if known is None else known
     trust, standings = Trust(settings.store_folder), read_standings(settings)
     for standing in standings:
         trust.give(standing.server, standing.files, "ada", utc_now())
     if start:
         keys = {each.name: f"{each.server.entry!r} {each.files}" for each in standings}
-        with closing(start_servers(settings, {n for n, key in keys.items() if key not in LISTED})) as started:
-            LISTED.update({keys[each.name]: each.listed for each in started.standings if each.listed})
+        unknown = {name for name, key in keys.items() if key not in known}
+        with closing(start_servers(settings, unknown)) as started:
+            known |= {keys[each.name]: each.listed for each in started.standings if each.listed}
         for standing in standings:
-            listed = LISTED.get(keys[standing.name], ())
+            listed = known.get(keys[standing.name], ())
             trust.give(standing.server, standing.files, "ada", utc_now(), listed)
 
 

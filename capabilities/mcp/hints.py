@@ -7,10 +7,11 @@ destructive, in an open world. So a tool is taken for harmless only where its se
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from planwright.domain.risk import RISK_OF_MODE, Effect, Mode, Risk
+from planwright.domain.risk import MODES, RISK_OF_MODE, Effect, Mode, Risk
 
+_EFFECTS: tuple[Effect, ...] = get_args(Effect)
 CLAIMS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """The fields of `Hints`, as they stand on the wire."""
 
@@ -50,24 +51,12 @@ class Hints(NamedTuple):
 
     def looser_than(self, other: Hints) -> bool:
         """Say whether these claims let more happen unasked, or be done again, than others did."""
-        return self._surface != other._surface and any(
-            now and not before for now, before in zip(self._harmless, other._harmless, strict=True)
-        )
+        return any(now < before for now, before in zip(self._gravity, other._gravity, strict=True))
 
     @property
-    def _surface(self) -> tuple[Mode, Effect]:
+    def _gravity(self) -> tuple[int, int]:
         mode = self.mode or "destructive"
-        return mode, self.effect(mode)
-
-    @property
-    def _harmless(self) -> tuple[bool, ...]:
-        """Say of each claim whether it is the more harmless one; none is harmless where it is not made."""
-        return (
-            bool(self.read_only),
-            self.destructive is False,
-            bool(self.idempotent),
-            self.open_world is False,
-        )
+        return MODES.index(mode), _EFFECTS.index(self.effect(mode))
 
 
 def read_hints(fields: Mapping[str, object]) -> Hints:
