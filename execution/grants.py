@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage
@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.permit import check_step_gates
+from planwright.capabilities.registry import TOOL_SEARCH
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.consent.gates import Gates
 from planwright.checkpoints.plans import Plans
@@ -23,6 +24,7 @@ from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
 from planwright.execution.tool_calls import CallReader
 from planwright.execution.tool_offer import added_tools
+from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.truncation import offered_whole
 from planwright.planning.step_gates import agent_args
 from planwright.planning.taint import Taint
@@ -125,11 +127,24 @@ class LoopTools:
         read = await refused_in_doubt(calls, stores.doubts, invocation.thread_id, registry)
         return await asking_again(read, stores, invocation, registry)
 
+    async def tainted(
+        self, granted: Sequence[str], tools: Mapping[str, Capability], loop: LoopTask, invocation: Invocation
+    ) -> bool:
+        """Say whether the next calls of a loop come after what others wrote: it was told so, or has read it.
+
+        A tool that was granted and is gone may have been of a server.
+        """
+        gone = any(wire_name(name) not in tools for name in granted if name not in (TOOL_SEARCH, "respond"))
+        told = gone or await self.reader.told_by_others(granted, tools.values(), invocation)
+        return told or await self.taint.of_lane(loop, invocation)
+
     async def verified_now(self, state: LoopState, call: ToolCall, invocation: Invocation) -> ToolCall:
         """Verify a call at its turn, when what stands before it in its reply has been made."""
         loop = state["loop"]
-        tools = await self.named(await self.granted(state, invocation), invocation)
-        context = self.reader.asking(invocation, tainted=await self.taint.of_lane(loop, invocation))
+        granted = await self.granted(state, invocation)
+        tools = await self.named(granted, invocation)
+        tainted = await self.tainted(granted, tools, loop, invocation)
+        context = self.reader.asking(invocation, tainted=tainted)
         verifier = await self.verifier(state, invocation)
         call = call.model_copy(update={"unverified": ""})
         args, turn = _arguments(state, call), f"{loop.lane}.{state['turn']}"

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from planwright.capabilities.builtin.databases import schemas
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.state.invocation import Invocation
 
 SurroundingsReader = Callable[[Invocation], Awaitable[Mapping[str, JsonValue]]]
 """Tells of the world that the run of an invocation works in."""
+SQL = "sql.query"
 THERE, EMPTY = "there", "empty"
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -31,6 +34,31 @@ def surroundings_reader(registry: Registry, call_context: CallContext) -> Surrou
         return invocation.surroundings
 
     return read
+
+
+async def tables_told(
+    names: Container[str], invocation: Invocation, call_context: CallContext, *, anew: bool = False
+) -> Mapping[str, object]:
+    """List the tables of the user's databases for a model that is offered some tools; none it cannot query.
+
+    They are read once for an invocation, or `anew` for a plan, which may be made after one that made tables.
+    """
+    if SQL not in names:
+        return {}
+    if invocation.databases is None or anew:
+        invocation.databases = await asyncio.to_thread(schemas, call_context)
+    return invocation.databases
+
+
+async def told_by_others(
+    tools: Iterable[Capability], names: Container[str], invocation: Invocation, call_context: CallContext
+) -> bool:
+    """Say whether a model is told what others wrote before it calls anything.
+
+    That is what a server says of its tools, which who trusts it does not read for traps, and the names of
+    tables and their columns.
+    """
+    return any(tool.server for tool in tools) or bool(await tables_told(names, invocation, call_context))
 
 
 def surroundings(allowed: Container[str], call: CallContext) -> dict[str, JsonValue]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
 from planwright.capabilities.arguments import check_arguments
-from planwright.capabilities.builtin import databases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.chains.run_chains import allowed_in_run
@@ -30,7 +29,7 @@ from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.surroundings import surroundings_reader
+from planwright.execution.surroundings import SQL, surroundings_reader, tables_told, told_by_others
 from planwright.models.conversation.call_arguments import flaw_of, wire_name
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
@@ -90,12 +89,15 @@ class CallReader:
 
         Databases are told of where they may be read.
         """
-        sections = [section("about", await self._surroundings(invocation))]
-        if "sql.query" in granted:
-            if invocation.databases is None:
-                invocation.databases = await asyncio.to_thread(databases.schemas, self._call_context)
-            sections.append(section("databases", invocation.databases, foreign=True))
-        return "".join(sections)
+        about = section("about", await self._surroundings(invocation))
+        tables = await tables_told(granted, invocation, self._call_context)
+        return about + (section("databases", tables, foreign=True) if SQL in granted else "")
+
+    async def told_by_others(
+        self, granted: Container[str], tools: Iterable[Capability], invocation: Invocation
+    ) -> bool:
+        """Say whether a lane is told what others wrote before it calls anything."""
+        return await told_by_others(tools, granted, invocation, self._call_context)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema, SchemaPlace, alternatives, root_place
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.prompts.fence import fenced, neutral
@@ -26,6 +27,12 @@ def catalogue_lines(capabilities: Iterable[Capability]) -> list[str]:
     """Describe each capability in one line, those to read first at the top."""
     offered = (capability for capability in capabilities if capability.name not in (WHOLE, *CLOSING))
     return [_line(capability) for capability in sorted(offered, key=lambda c: (c.guide.priority, c.name))]
+
+
+def listed(allowed: Registry, shortlist: Iterable[str]) -> list[Capability]:
+    """Choose what a planner is told of: all that is allowed, unless that is too much for a prompt."""
+    names = allowed.names if len(allowed) <= MOST_LINES else shortlist
+    return [tool for name in names if (tool := allowed.get(name))]
 
 
 def catalogue(capabilities: list[Capability]) -> str:

@@ -1,7 +1,8 @@
 """Taint: whether a call comes after text that others wrote, by the record and never by the state.
 
 What a capability returns is such text unless it is declared a `trusted_result`. A lane is tainted by what it
-has called, by what opened it, and, where it answers the user, by earlier runs of its thread.
+has called, by what opened it, and, where it answers the user, by earlier runs of its thread. One that is told
+of tools in the words of an MCP server, or of tables by their names, is tainted before its first call.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
         if limit := limit_met(state["conversation"]):
             return _ended(at_a_limit(limit, clean.text), clean.text, clean, steering, turn)
-        tainted = bool(clean.tool_calls) and await own.taint.of_lane(loop, invocation)
+        tainted = bool(clean.tool_calls) and await own.tainted(granted, tools, loop, invocation)
         verifier = await own.verifier(state, invocation)
         read = await verifier.read(clean, wrong, tools, key, verifier.asking(invocation, tainted=tainted))
         if question := _question(loop, read, clean):

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.capabilities.builtin.databases import Tables, schemas
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability
@@ -28,13 +27,13 @@ from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
-from planwright.execution.surroundings import surroundings_reader
+from planwright.execution.surroundings import surroundings_reader, tables_told
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
 from planwright.models.roles import role_route
 from planwright.nodes.plan.task_extraction import history
-from planwright.planning.catalogue import MOST_LINES, catalogue, describe_capability, detailed
+from planwright.planning.catalogue import catalogue, describe_capability, detailed, listed
 from planwright.planning.done_steps import continued
 from planwright.planning.plan_proposal import PlanProposal, proposal_of
 from planwright.planning.reply_schema import plan_form
@@ -46,7 +45,6 @@ from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
-SQL = "sql.query"
 NOT_TASKS = frozenset((*CLOSING, DELEGATE, WHOLE))  # what nobody asks for by itself
 MOST_SYNONYMS = 50  # of what was read as something else
 
@@ -69,7 +67,7 @@ def planner(
         context = compiled_context(state, shortlisted, allowed, profile, call_context.policy)
         context |= {
             **so_far.context_parts(state),
-            "databases": await _databases(shortlisted, call_context),
+            "databases": await tables_told(names, invocation, call_context, anew=True),
             "about": await surroundings(invocation),
             "models": on_offer(settings.providers, state["route"]),
         }
@@ -109,7 +107,7 @@ def _prompt(
     settings: Settings,
 ) -> Prompt:
     """Say what can be done in the system message, which stays the same, and what is to do in the other."""
-    lines = catalogue(list(allowed) if len(allowed) <= MOST_LINES else shortlisted)
+    lines = catalogue(listed(allowed, [tool.name for tool in shortlisted]))
     most = str(settings.planning.max_steps)
     prompt = Prompt(
         role="planner",
@@ -151,13 +149,6 @@ def compiled_context(
 
 def _described(tools: list[Capability]) -> list[dict[str, object]]:
     return [describe_capability(tool) for tool in sorted(tools, key=lambda c: (c.guide.priority, c.name))]
-
-
-async def _databases(shortlisted: list[Capability], call_context: CallContext) -> dict[str, Tables]:
-    """List the user's databases where the plan may read them."""
-    if not any(capability.name == SQL for capability in shortlisted):
-        return {}
-    return await asyncio.to_thread(schemas, call_context)
 
 
 async def _ask(
