@@ -24,9 +24,10 @@ _PASTED = (
     r"|^(?:from|von|de|da|van|expéditeur|mittente):[^\n]*@.*"
     r"|^(?:on|am|le|el|il|em|op) [^\n]{5,200}(?:wrote|schrieb[^\n]{0,80}|écrit|escribió|scritto|escreveu"
     r"|schreef[^\n]{0,80})[ \t]*:.*"
+    rf"|^{FILES}[^\n]*"
 )
 _QUOTED = re.compile(
-    rf"{_PASTED}|^{FILES}[^\n]*"
+    rf"{_PASTED}"
     r"|“[^”]{40,}”?|\"[^\"]{40,}(?:\"|\Z)|«[^»]{40,}»?|»[^«]{40,}«?|„[^“”]{40,}[“”]?|”[^”]{40,}”?"
     r"|「[^」]{40,}」?|『[^』]{40,}』?|‹[^›]{40,}›?|＂[^＂]{40,}＂?"
     r"|‘(?:[^’]|(?<=\w)’(?=\w)){40,}(?:’|\Z)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w)){40,}(?:'|\Z)",
@@ -35,7 +36,7 @@ _QUOTED = re.compile(
 PASTES = re.compile(_PASTED, re.DOTALL | re.MULTILINE | re.IGNORECASE)
 PASTE_MARKS = (  # one of these is in whatever is pasted: seven times as fast as the pattern
     "`` ~~~ > < [quote message nachricht mensaje messaggio mensagem bericht d'origine @ wrote schrieb écrit"
-    " escribió scritto escreveu schreef"
+    " escribió scritto escreveu schreef request:"
 ).split()
 # Words of a person about themselves, and for what holds always: en, de, fr, es, it, pt, nl.
 _SPEAKER = frozenset(
