@@ -20,4 +20,4 @@ def trust_servers(workspace: Path) -> None:
         trust.give(standing.server, standing.files, "ada", utc_now())
     with closing(start_servers(settings)) as servers:
         for standing in servers.standings:
-            trust.give(standing.server, standing.files, "ada", utc_now(), standing.listed)
+            trust.give(standing.server, standing.files, "ada", utc_now(), standing.tools_now)

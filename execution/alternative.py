@@ -94,9 +94,9 @@ class Alternative:
                 route, self._prompt(task, args, failed, options), invocation, f"alternative:{checked.uid}"
             )
             capability, params = read_suggestion(reply, options)
-            told = checked.tainted or any(tool.server for tool in options)
-            told_of = checked.model_copy(update={"tainted": told})
-            chosen = await self._verified(told_of, capability, params, args, invocation)
+            tainted = checked.tainted or any(tool.server for tool in options)
+            original = checked.model_copy(update={"tainted": tainted})
+            chosen = await self._verified(original, capability, params, args, invocation)
         except (ModelError, LimitExceeded, SetupError, CapabilityRejected):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))

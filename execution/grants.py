@@ -135,8 +135,8 @@ class LoopTools:
         A tool that was granted and is gone may have been of a server.
         """
         gone = any(wire_name(name) not in tools for name in granted if name not in (TOOL_SEARCH, "respond"))
-        told = gone or await self.reader.told_by_others(granted, tools.values(), invocation)
-        return told or await self.taint.of_lane(loop, invocation)
+        foreign = gone or await self.reader.has_foreign_text(granted, tools.values(), invocation)
+        return foreign or await self.taint.of_lane(loop, invocation)
 
     async def verified_now(self, state: LoopState, call: ToolCall, invocation: Invocation) -> ToolCall:
         """Verify a call at its turn, when what stands before it in its reply has been made."""

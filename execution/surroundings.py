@@ -36,7 +36,7 @@ def surroundings_reader(registry: Registry, call_context: CallContext) -> Surrou
     return read
 
 
-async def tables_told(
+async def table_names(
     names: Container[str], invocation: Invocation, call_context: CallContext, *, anew: bool = False
 ) -> Mapping[str, object]:
     """List the tables of the user's databases for a model that is offered some tools; none it cannot query.
@@ -50,7 +50,7 @@ async def tables_told(
     return invocation.databases
 
 
-async def told_by_others(
+async def has_foreign_text(
     tools: Iterable[Capability], names: Container[str], invocation: Invocation, call_context: CallContext
 ) -> bool:
     """Say whether a model is told what others wrote before it calls anything.
@@ -58,7 +58,7 @@ async def told_by_others(
     That is what a server says of its tools, which who trusts it does not read for traps, and the names of
     tables and their columns.
     """
-    return any(tool.server for tool in tools) or bool(await tables_told(names, invocation, call_context))
+    return any(tool.server for tool in tools) or bool(await table_names(names, invocation, call_context))
 
 
 def surroundings(allowed: Container[str], call: CallContext) -> dict[str, JsonValue]:

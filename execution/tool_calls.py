@@ -29,7 +29,7 @@ from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.surroundings import SQL, surroundings_reader, tables_told, told_by_others
+from planwright.execution.surroundings import SQL, has_foreign_text, surroundings_reader, table_names
 from planwright.models.conversation.call_arguments import flaw_of, wire_name
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
@@ -89,15 +89,15 @@ class CallReader:
 
         Databases are told of where they may be read.
         """
-        about = section("about", await self._surroundings(invocation))
-        tables = await tables_told(granted, invocation, self._call_context)
-        return about + (section("databases", tables, foreign=True) if SQL in granted else "")
+        workspace = section("about", await self._surroundings(invocation))
+        tables = await table_names(granted, invocation, self._call_context)
+        return workspace + (section("databases", tables, foreign=True) if SQL in granted else "")
 
-    async def told_by_others(
+    async def has_foreign_text(
         self, granted: Container[str], tools: Iterable[Capability], invocation: Invocation
     ) -> bool:
         """Say whether a lane is told what others wrote before it calls anything."""
-        return await told_by_others(tools, granted, invocation, self._call_context)
+        return await has_foreign_text(tools, granted, invocation, self._call_context)
 
     def asking(self, invocation: Invocation, *, tainted: bool) -> CallContext:
         """Bind the context of the calls of a reply: whose they are, what the user wrote, what was read."""

@@ -29,7 +29,7 @@ def catalogue_lines(capabilities: Iterable[Capability]) -> list[str]:
     return [_line(capability) for capability in sorted(offered, key=lambda c: (c.guide.priority, c.name))]
 
 
-def listed(allowed: Registry, shortlist: Iterable[str]) -> list[Capability]:
+def catalogue_scope(allowed: Registry, shortlist: Iterable[str]) -> list[Capability]:
     """Choose what a planner is told of: all that is allowed, unless that is too much for a prompt."""
     names = allowed.names if len(allowed) <= MOST_LINES else shortlist
     return [tool for name in names if (tool := allowed.get(name))]

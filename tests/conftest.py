@@ -112,7 +112,7 @@ def trust_servers(
         keys = {each.name: f"{each.server.entry!r} {each.files}" for each in standings}
         unknown = {name for name, key in keys.items() if key not in known}
         with closing(start_servers(settings, unknown)) as started:
-            known |= {keys[each.name]: each.listed for each in started.standings if each.listed}
+            known |= {keys[each.name]: each.tools_now for each in started.standings if each.tools_now}
         for standing in standings:
             listed = known.get(keys[standing.name], ())
             trust.give(standing.server, standing.files, "ada", utc_now(), listed)

@@ -64,7 +64,7 @@ class _Link:
         self.tools: dict[str, Tool] = {}
         self.task: asyncio.Task[None] | None = None
         self.budget = Budget()
-        self._changes, self._listed = 1, 0
+        self._changes, self._read = 1, 0
 
     def changed(self) -> None:
         """The server says that its tools are others."""
@@ -72,9 +72,9 @@ class _Link:
 
     async def list_tools(self, client: Client) -> None:
         """List the tools, unless they are listed and the server has said nothing since."""
-        if (changes := self._changes) != self._listed:
+        if (changes := self._changes) != self._read:
             self.tools = {tool.name: tool for tool in await _tools(client)}
-            self._listed = changes
+            self._read = changes
 
 
 class ConnectedServer:

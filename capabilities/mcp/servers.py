@@ -183,7 +183,7 @@ def _ready(standing: Standing, tools: Sequence[Tool], call: Call, settings: Sett
         return replace(standing, state="failed", cause=cause, next_step=error.next_step)
     known = {name: tool for name, tool in standing.trusted.items() if is_used(tool, standing.settings)}
     changes = changes_of(known, chosen)
-    standing = replace(standing, listed=tools, changes=changes)
+    standing = replace(standing, tools_now=tools, changes=changes)
     withheld = {change.name for change in changes if change.asks}
     chosen = [tool for tool in chosen if tool.name not in withheld]
     names = plain_names((tool.name for tool in chosen), TOOL)

@@ -16,7 +16,7 @@ from planwright.capabilities.mcp.entries import (
     read_entries,
 )
 from planwright.capabilities.mcp.names import SERVER, plain_names
-from planwright.capabilities.mcp.tool_changes import ToolChange, told
+from planwright.capabilities.mcp.tool_changes import ToolChange, change_summary
 from planwright.capabilities.mcp.tools import Tool
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
@@ -54,7 +54,7 @@ class Standing:
     """SHA-256 of the files that its command names, by path."""
     trusted: Mapping[str, Tool] = field(default_factory=dict)
     """Its tools as a person has looked at them, by their names."""
-    listed: Sequence[Tool] = ()
+    tools_now: Sequence[Tool] = ()
     """Its tools as it lists them; empty before it has."""
     changes: Sequence[ToolChange] = ()
     """How those that are used differ."""
@@ -72,7 +72,7 @@ class Standing:
     @property
     def changed(self) -> str:
         """Which of its tools are left out or gone since it was trusted; "" where none is."""
-        return told(self.changes)
+        return change_summary(self.changes)
 
     @property
     def how_to_look(self) -> str:

@@ -32,7 +32,7 @@ class ToolChange:
         return tool.name if (tool := self.now or self.before) else ""
 
     @property
-    def what(self) -> str:
+    def difference(self) -> str:
         """Say what is other, in a few words."""
         before, now = self.before, self.now
         if before is None or now is None:
@@ -50,7 +50,7 @@ class ToolChange:
     @property
     def asks(self) -> bool:
         """Whether the tool is left out until a person trusts it as it is now."""
-        return self.what not in ("gone", "tighter hints")
+        return self.difference not in ("gone", "tighter hints")
 
     def diff(self) -> Iterator[str]:
         """Show what differs, line by line."""
@@ -60,17 +60,17 @@ class ToolChange:
                 yield line
 
 
-def changes_of(trusted: Mapping[str, Tool], listed: Iterable[Tool]) -> tuple[ToolChange, ...]:
+def changes_of(trusted: Mapping[str, Tool], current: Iterable[Tool]) -> tuple[ToolChange, ...]:
     """Compare what a server lists with what was trusted, by the names of its tools."""
-    now = {tool.name: tool for tool in listed}
+    now = {tool.name: tool for tool in current}
     pairs = ((trusted.get(name), now.get(name)) for name in sorted({*trusted, *now}))
     return tuple(ToolChange(before, after) for before, after in pairs if before != after)
 
 
-def told(changes: Iterable[ToolChange]) -> str:
+def change_summary(changes: Iterable[ToolChange]) -> str:
     """Say on one line which tools are left out, and which are gone; "" where neither is."""
     known = list(changes)
-    left_out = [f"{_short(change.name)} ({change.what})" for change in known if change.asks]
+    left_out = [f"{_short(change.name)} ({change.difference})" for change in known if change.asks]
     gone = [_short(change.name) for change in known if change.now is None]
     parts = [f"{word} {_first(names)}" for word, names in (("left out:", left_out), ("gone:", gone)) if names]
     return f"its tools have changed since it was trusted; {'; '.join(parts)}" if parts else ""

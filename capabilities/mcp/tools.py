@@ -7,7 +7,6 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -46,7 +45,7 @@ class Tool:
     hints: Hints
     """What the server claims of it."""
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> JsonSchema:
         """Spell the tool by its field names on the wire, as `read_tool` reads it."""
         claims = {claim: value for claim, value in zip(CLAIMS, self.hints, strict=True) if value is not None}
         output = {"outputSchema": self.output_schema} if self.output_schema is not None else {}
@@ -79,7 +78,7 @@ def _with_cut_texts(schema: JsonSchema) -> JsonSchema:
     return {key: _part(key, value) for key, value in schema.items()}
 
 
-def _part(key: str, value: Any) -> Any:
+def _part(key: str, value: object) -> object:
     if key in _TEXTS and isinstance(value, str):
         return _cut(value)
     if key in _BY_NAME and isinstance(value, dict):

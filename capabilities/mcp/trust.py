@@ -81,7 +81,7 @@ class Trust:
             entry_hash=server.fingerprint(hashes),
             given_by=by,
             given_at=at.isoformat(),
-            tools=tuple(tool.fields() for tool in tools),
+            tools=tuple(dict(tool.fields()) for tool in tools),
         )
         with alone_in(self.path.parent):
             self._write({**self.read(), server.name: record})

@@ -87,13 +87,13 @@ def _keep_tools(standing: Standing, trust: Trust, *, ask: bool) -> None:
     if ask:
         screen.print(views.label("server", f"{standing.name}: its tools have changed since it was trusted"))
     for change in standing.changes:
-        screen.print(views.label("tool", f"{change.name}: {change.what}"))
+        screen.print(views.label("tool", f"{change.name}: {change.difference}"))
         for line in change.diff():
             screen.print(views.label("", line, {"+": "green", "-": "red"}.get(line[0], "")))
     if ask and not _agreed(standing.name):
         screen.print(views.label("not trusted", "its changed tools stay left out", "yellow"))
         return
-    trust.give(standing.server, standing.files, _person(), utc_now(), standing.listed)
+    trust.give(standing.server, standing.files, _person(), utc_now(), standing.tools_now)
     until = "until its entry changes, a file its command names, or its tools"
     screen.print(views.label("trusted", f"{until}; it stands in {trust.path}", "green"))
 
@@ -172,7 +172,7 @@ def _row(standing: Standing) -> JsonObject:
             for tool, capability in standing.tools.items()
         ],
         "left_out": dict(standing.left_out),
-        "changed": {change.name: change.what for change in standing.changes},
+        "changed": {change.name: change.difference for change in standing.changes},
     }
 
 

@@ -27,13 +27,13 @@ from planwright.domain.hashing import canonical_json
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
-from planwright.execution.surroundings import surroundings_reader, tables_told
+from planwright.execution.surroundings import surroundings_reader, table_names
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
 from planwright.models.roles import role_route
 from planwright.nodes.plan.task_extraction import history
-from planwright.planning.catalogue import catalogue, describe_capability, detailed, listed
+from planwright.planning.catalogue import catalogue, catalogue_scope, describe_capability, detailed
 from planwright.planning.done_steps import continued
 from planwright.planning.plan_proposal import PlanProposal, proposal_of
 from planwright.planning.reply_schema import plan_form
@@ -67,7 +67,7 @@ def planner(
         context = compiled_context(state, shortlisted, allowed, profile, call_context.policy)
         context |= {
             **so_far.context_parts(state),
-            "databases": await tables_told(names, invocation, call_context, anew=True),
+            "databases": await table_names(names, invocation, call_context, anew=True),
             "about": await surroundings(invocation),
             "models": on_offer(settings.providers, state["route"]),
         }
@@ -107,7 +107,7 @@ def _prompt(
     settings: Settings,
 ) -> Prompt:
     """Say what can be done in the system message, which stays the same, and what is to do in the other."""
-    lines = catalogue(listed(allowed, [tool.name for tool in shortlisted]))
+    lines = catalogue(catalogue_scope(allowed, [tool.name for tool in shortlisted]))
     most = str(settings.planning.max_steps)
     prompt = Prompt(
         role="planner",

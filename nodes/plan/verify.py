@@ -33,8 +33,8 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
-from planwright.execution.surroundings import told_by_others
-from planwright.planning.catalogue import listed
+from planwright.execution.surroundings import has_foreign_text
+from planwright.planning.catalogue import catalogue_scope
 from planwright.planning.done_steps import effects_done, is_done
 from planwright.planning.estimate import in_all
 from planwright.planning.rules import Rules
@@ -137,8 +137,10 @@ async def rules_for(
     allowed = await allowed_in_run(registry, call_context.chains, invocation.run_id, invocation.profile)
     fixed = _attempts(state).fixed
     names = state.get("shortlist", allowed.names)
-    told = not fixed and await told_by_others(listed(allowed, names), names, invocation, call_context)
-    opening = told or bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
+    foreign = not fixed and await has_foreign_text(
+        catalogue_scope(allowed, names), names, invocation, call_context
+    )
+    opening = foreign or bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
     call_context = call_context.on_behalf_of(*requester, tainted=opening)
     return Rules(allowed, settings, call_context, state["route"], invocation.profile, fixed)
 
