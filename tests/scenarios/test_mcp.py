@@ -155,9 +155,14 @@ def test_arguments_that_do_not_fit_the_schema_go_back_to_the_planner(
     assert finding["fix"] == "it takes: timezone"
 
 
-def test_a_write_that_claims_to_destroy_nothing_needs_nobody(desk: Desk) -> None:
+def test_a_write_that_claims_to_destroy_nothing_needs_nobody_where_the_user_said_so(desk: Desk) -> None:
     made = step("made", "filesystem.create_directory", path=str(desk.path("new")))
-    assert desk.ask(desk.plan(made), "the answer")["status"] == "completed"
+    desk.ask(desk.plan(made), "the answer")
+    assert desk.scene.waiting(desk.agent).keys() == {"plan"}  # a server describes its tools
+    desk.decide("reject")
+    assert not desk.path("new").exists()
+    request = f"Make the directory {desk.path('new')}"
+    assert desk.ask(desk.plan(made), "the answer", say=request)["status"] == "completed"
     assert desk.path("new").is_dir()
     assert desk.effects() == [("filesystem.create_directory", "done")]
 
@@ -290,8 +295,9 @@ def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: D
     awake = step("awake", "grave.get-sum", a=1, b=1)
     long = step("long", f"grave.{LONG}", duration=60, steps=60)
     desk.ask(desk.plan(awake), "awake")
+    desk.ask(desk.plan(long), "the answer")
     with killing():
-        desk.ask(desk.plan(long), "the answer")
+        desk.decide("approve")
     assert desk.effects() == [(f"grave.{LONG}", "in_doubt")]
     (asked,) = desk.agent.get_state(desk.scene.config).interrupts
     assert asked.value["kind"] == "escalation"
