@@ -31,6 +31,8 @@ class PlanProgress:
     """Results of the steps that have ended, by uid."""
     values: Mapping[str, dict[str, JsonValue]] = field(default_factory=dict)
     """Arguments with their references resolved, by the id of their step, as far as they are known."""
+    files: Mapping[str, Card] = field(default_factory=dict)
+    """Files that steps pass on, as on a card, by the id of their step."""
 
 
 def plan_card(
@@ -57,7 +59,11 @@ def plan_card(
         "plan_id": plan.plan_id,
         "revision": plan.revision,
         "risk": highest_risk(*(entry.risk for entry in checked)),
-        "steps": [_step(entry, ids, with_gates, progress.values.get(entry.step.id)) for entry in checked],
+        "steps": [
+            _step(entry, ids, with_gates, progress.values.get(entry.step.id))
+            | progress.files.get(entry.step.id, {})
+            for entry in checked
+        ],
         **({"cannot": plan.cannot} if plan.cannot else {}),
         "changes": list(changes),
         "estimate": dict(estimate),

@@ -27,6 +27,7 @@ _STEP_FACTS = (
     "effect",
     "own_gate",
     "shown_later",
+    "files",
     "follows",
     "gate_included",
     "chain",

@@ -168,7 +168,7 @@ class Alternative:
             tainted=tainted,
         )
         await self._check_new(chosen, tool, failed.uid, invocation)
-        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._call_context.policy)})
+        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._call_context)})
 
     async def _check_new(
         self, chosen: VerifiedStep, capability: Capability, instead_of: str, invocation: Invocation

@@ -67,7 +67,7 @@ def parts_of(
         read = {part.step.capability or "" for part in parts}
         tainted = checked.tainted or untrusted(read, gateway.registry)
         part = _checked(step, next(done, uids[-1]), capability, parts, tainted=tainted)
-        pin = pin_now(part, gateway.registry, gateway.call_context.policy)
+        pin = pin_now(part, gateway.registry, gateway.call_context)
         parts.append(part.model_copy(update={"pin": pin}))
     return parts
 

@@ -77,9 +77,7 @@ class Remembering:
             gated=False,
             reason=judged.reason,
         )
-        return checked.model_copy(
-            update={"pin": pin_now(checked, self._gateway.registry, call_context.policy)}
-        )
+        return checked.model_copy(update={"pin": pin_now(checked, self._gateway.registry, call_context)})
 
 
 def names_memory(rules: Policy, where: str) -> bool:

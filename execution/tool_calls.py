@@ -217,7 +217,7 @@ class CallReader:
             asks_once=capability.may == "asks_once",
             tainted=context.tainted,
         )
-        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context.policy)})
+        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context)})
 
     def _delegation(
         self, args: dict[str, JsonValue], tools: Mapping[str, Capability]

@@ -146,7 +146,7 @@ def _add_plan_zone(
     verifying = verify(parts.registry, stores, settings, parts.call_context, taint, rubrics)
     sequence.add_node("verify", asks_where_acted(ends_run(verifying)), routes.after_verify)
     add_node(graph, "plan_gate", plan_gate(stores.gates, stores.plans, settings))
-    pins = (parts.registry, parts.call_context.policy)
+    pins = (parts.registry, parts.call_context)
     replans = settings.planning.replan_budget
     records = (stores.gates, stores.tool_answers, stores.plans)
     add_node(graph, "plan_approval", plan_approval(*records, *pins, replans))

@@ -10,7 +10,6 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
-from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.budget_usage import Spent
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
@@ -151,9 +150,9 @@ def _surface(
     }
 
 
-def pinned(checked: list[VerifiedStep], registry: Registry, policy: Policy) -> list[VerifiedStep]:
+def pinned(checked: list[VerifiedStep], registry: Registry, context: CallContext) -> list[VerifiedStep]:
     """Pin each step to what it calls, and to the policy, as they are now."""
-    pins = (pin_now(entry, registry, policy) for entry in checked)
+    pins = (pin_now(entry, registry, context) for entry in checked)
     return [entry.model_copy(update={"pin": pin}) for entry, pin in zip(checked, pins, strict=True)]
 
 

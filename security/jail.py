@@ -6,6 +6,7 @@ following links, so that a link swapped in between a check and its use leads now
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import unicodedata
@@ -79,6 +80,21 @@ class Jail:
         try:
             with self._opened(path) as file:
                 return file.read(size), os.fstat(file.fileno()).st_mode
+        except CapabilityRejected as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+            raise
+
+    def digest(self, path: str, first: int) -> tuple[str, int, bytes] | None:
+        """Hash a file of any size: its SHA-256 in hex, its size, its first bytes; None for no file."""
+        try:
+            with self._opened(path) as file:
+                beginning = file.read(first)
+                file.seek(0)
+                hashed = hashlib.sha256()
+                while block := file.read(1 << 20):
+                    hashed.update(block)
+                return hashed.hexdigest(), file.tell(), beginning
         except CapabilityRejected as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None

@@ -21,6 +21,7 @@ from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
 from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit, check_step_gates
 from planwright.capabilities.gateway.pins import check_pin, pin_now
+from planwright.capabilities.gateway.read_files import files_read
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import DENIES, Judgement, judge
@@ -179,11 +180,11 @@ class Gateway:
 
     def as_pinned(self, checked: VerifiedStep) -> bool:
         """Say whether a step would call what was verified, under the same policy and catalog."""
-        return pin_now(checked, self.registry, self.call_context.policy) == checked.pin
+        return pin_now(checked, self.registry, self.call_context) == checked.pin
 
     def check_pin(self, checked: VerifiedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
-        check_pin(checked, self.registry, self.call_context.policy)
+        check_pin(checked, self.registry, self.call_context)
 
     async def check_new(self, checked: VerifiedStep, lease: Lease) -> None:
         """Check the pin of what is new: what has begun goes on, and is judged by the policy of now.
@@ -250,12 +251,11 @@ class Gateway:
                 await self.refuse_again(capability, args, site)
             return Permit(plan.approved or named is not None)
         try:
-            calls = await self._gate(
-                site.lease, gate_id(site.lease.run_id, "step", site.checked.gate_subject)
-            )
+            id_ = gate_id(site.lease.run_id, "step", site.checked.gate_subject)
+            calls = await self._gate(site.lease, id_)
         except GateError as error:
             raise CapabilityForbidden(f"{capability.name} needs a person: {judged.reason}") from error
-        if not calls.opens(args, site.checked):
+        if not calls.opens(args, site.checked, files_read(capability, args, self.call_context)):
             raise CapabilityForbidden(f"nobody approved {capability.name} with these arguments")
         gate = calls.gate
         try:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.read_files import FileContent, same_files
 from planwright.checkpoints.consent.approvers import check_approvals
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
@@ -54,9 +55,11 @@ class GateCalls:
         """Whether it was approved as it was shown."""
         return self.gate.status == "approved" and self._as_shown
 
-    def opens(self, args: Mapping[str, JsonValue], checked: VerifiedStep) -> bool:
-        """Say whether it lets a call pass: approved as shown, with these arguments, as it is now."""
-        calls = self._of(checked)
+    def opens(
+        self, args: Mapping[str, JsonValue], checked: VerifiedStep, files: tuple[FileContent, ...] = ()
+    ) -> bool:
+        """Say whether it lets a call pass: approved as shown, with these arguments and files."""
+        calls = [call for call in self._of(checked) if same_files(call, files)]
         exact = any(call.get("pin") == checked.pin and same(call.get("args"), args) for call in calls)
         return self.approved and exact
 

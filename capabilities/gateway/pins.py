@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pydantic import JsonValue
+
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.read_files import FileContent, files_read, shown_files
 from planwright.capabilities.policy.file import SEMANTICS, Policy
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityChanged
@@ -13,13 +17,15 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.profile import stands_for
 
 GONE = "gone"
+_FILES = "the content of a file that it passes on"
 NO_PIN = "an older version planned it, and did not record what it would call"
 
 
-def pin_now(checked: VerifiedStep, registry: Registry, policy: Policy) -> str:
+def pin_now(checked: VerifiedStep, registry: Registry, context: CallContext) -> str:
     """Name what a recorded step would call now, and the rules that matter for it; `gone` where it is gone.
 
-    Spelled `<hash of what is called>.<16 hex digits of the rules>`. Rules about others come and go.
+    Spelled `<hash of what is called>.<16 hex digits of the rules>`, and `.<16 of the files>` where an effect
+    passes files on. Rules about others come and go.
     """
     tools = {name: registry.get(name) for name in callable_names(checked)}
     capability = tools.get(checked.step.capability or "")
@@ -30,18 +36,38 @@ def pin_now(checked: VerifiedStep, registry: Registry, policy: Policy) -> str:
     else:
         called = capability.digest
     definition = f"{checked.chain.hash[:16]}-" if checked.chain else ""
-    return f"{definition}{called}.{_rules_hash(checked, tools, policy)[:16]}"
+    rules = _rules_hash(checked, tools, context.policy)[:16]
+    files = read_by(checked, registry, context)
+    content = f".{sha256([[file.path, file.sha256] for file in files])[:16]}" if files else ""
+    return f"{definition}{called}.{rules}{content}"
 
 
-def check_pin(checked: VerifiedStep, registry: Registry, policy: Policy) -> None:
+def read_by(checked: VerifiedStep, registry: Registry, context: CallContext) -> tuple[FileContent, ...]:
+    """Look at the files that a step passes on, as far as its arguments are known."""
+    capability = registry.get(checked.step.capability or "")
+    if capability is None or checked.chain or checked.step.agentic:
+        return ()
+    return files_read(capability, checked.step.params, context, checked.effect)
+
+
+def files_shown(
+    steps: Iterable[VerifiedStep], registry: Registry, context: CallContext
+) -> dict[str, dict[str, JsonValue]]:
+    """Show the files that steps pass on, by the ids of the steps; those that pass none on are left out."""
+    cards = {step.step.id: shown_files(read_by(step, registry, context)) for step in steps}
+    return {id_: files for id_, files in cards.items() if files}
+
+
+def check_pin(checked: VerifiedStep, registry: Registry, context: CallContext) -> None:
     """Raise CapabilityChanged for a step that would call something else than was verified."""
-    now = pin_now(checked, registry, policy)
+    now = pin_now(checked, registry, context)
     if now in (checked.pin, GONE):
         return
     if not checked.pin:
         raise CapabilityChanged(NO_PIN, "it is asked for again")
-    same_call = now.split(".")[0] == checked.pin.split(".")[0]
-    changed = "the policy" if same_call else checked.step.shown_name
+    changed = checked.step.shown_name
+    if now.split(".")[0] == checked.pin.split(".")[0]:
+        changed = _FILES if now.split(".")[1] == checked.pin.split(".")[1] else "the policy"
     raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
 
 
@@ -75,7 +101,7 @@ def _rules_hash(checked: VerifiedStep, tools: Mapping[str, Capability | None], p
 
 
 def changed_since(
-    steps: Mapping[str, VerifiedStep], registry: Registry, policy: Policy, done: Iterable[str] = ()
+    steps: Mapping[str, VerifiedStep], registry: Registry, context: CallContext, done: Iterable[str] = ()
 ) -> list[str]:
     """Say in words what has changed since steps were verified; those in `done` do not run again.
 
@@ -84,7 +110,7 @@ def changed_since(
     finished = set(done)
     changes: list[str] = []
     for checked in steps.values():
-        now = pin_now(checked, registry, policy)
+        now = pin_now(checked, registry, context)
         if checked.uid in finished or now in (GONE, checked.pin):
             continue
         changes.append(f"{checked.step.id}: {_how(checked, now, registry)}")
@@ -94,8 +120,9 @@ def changed_since(
 def _how(checked: VerifiedStep, now: str, registry: Registry) -> str:
     if not checked.pin:
         return NO_PIN
-    if now.rpartition(".")[0] == checked.pin.rpartition(".")[0]:
-        return "the policy has changed"
+    before = checked.pin.split(".")
+    if now.split(".")[0] == before[0]:
+        return f"{_FILES if now.split('.')[1] == before[1] else 'the policy'} has changed"
     name = checked.step.shown_name
     capability = registry.get(checked.step.capability or "")
     if capability is not None:

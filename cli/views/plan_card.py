@@ -24,6 +24,7 @@ from planwright.cli.views.rendering import (
     work_text,
 )
 from planwright.domain.hashing import same
+from planwright.presentation.file_lines import file_lines
 from planwright.presentation.plan_gates import gate_texts
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import argument_text, step_name, step_sentence
@@ -164,6 +165,7 @@ def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[Renderabl
     marks = [*step.get("marks", ()), *([step["reason"]] if step.get("done_before") else [])]
     rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
+    rows += [argument("file", one_line(text), 0, "yellow") for text in file_lines(step)]
     if criterion := step.get("criterion"):
         rows.append(argument("criterion", f"{criterion} ({step['judged']})", 0, "dim"))
     if back := step.get("compensation"):

@@ -35,6 +35,7 @@ from planwright.presentation.figures import dollars as dollars
 from planwright.presentation.figures import model_use_text as model_use_text
 from planwright.presentation.figures import risk_text as risk_text
 from planwright.presentation.figures import work_text as work_text
+from planwright.presentation.file_lines import file_lines
 from planwright.presentation.rows import Card, EventData, Report
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
@@ -155,6 +156,7 @@ def call_view(card: Card) -> RenderableType:
     else:
         rows += [argument(name, value, 11) for name, value in card["args"].items()]
         rows += origin_rows(card)
+    rows += [label("file", one_line(text), "yellow") for text in file_lines(card)]
     rows += [label("after", text) for text in card.get("decisions", ())]
     rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]

@@ -9,6 +9,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.call_gate import CallGates
 from planwright.approvals.card import marked, tool_facts
 from planwright.capabilities.gateway.gateway import Gateway
+from planwright.capabilities.gateway.read_files import files_read, shown_files
 from planwright.capabilities.width import width_of
 from planwright.domain.errors import CapabilityError
 from planwright.domain.risk import EFFECTS, MODES, highest_risk
@@ -50,7 +51,10 @@ def _card(
     except CapabilityError as error:  # a part is gone since it was verified: nothing will be called
         card |= {"steps": [], "reason": error.cause}
     capability = gateway.registry.get(checked.step.capability or "")
-    return card if capability is None else card | {"width": width_of(capability, checked.step.params)}
+    if capability is None:
+        return card
+    files = files_read(capability, checked.step.params, gateway.call_context, checked.effect)
+    return card | {"width": width_of(capability, checked.step.params), **shown_files(files)}
 
 
 def call_card(checked: VerifiedStep, goal: str, batch: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import asyncio
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import trace_gate, wait_for_decision
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import changed_since
-from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.consent.gates import Gates
@@ -27,7 +27,7 @@ def plan_approval(
     answers: ToolAnswers,
     plans: Plans,
     registry: Registry,
-    policy: Policy,
+    call_context: CallContext,
     replan_budget: int,
 ) -> Node[AgentState, AgentUpdate]:
     """Interrupt while the gate is open; then approve, verify again, plan again, or end the run."""
@@ -41,7 +41,7 @@ def plan_approval(
                 await asyncio.to_thread(answers.remember, gate)
             steps = await plans.recorded_steps(invocation.run_id, gate.shown_hash)
             done = (uid for uid in steps if invocation.board.settled(uid))
-            if changed := changed_since(steps, registry, policy, done):
+            if changed := await asyncio.to_thread(changed_since, steps, registry, call_context, [*done]):
                 return asked_again(attempts, changed)
         update = apply_decision(gate, plan, attempts, replan_budget, begun=bool(state.get("results")))
         if gate.edited is not None:

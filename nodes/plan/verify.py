@@ -17,6 +17,7 @@ from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
+from planwright.capabilities.gateway.pins import files_shown
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.ledger import Ledger
@@ -84,15 +85,15 @@ def verify(
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
-        checked = pinned(checked, registry, policy)
+        checked, files = await asyncio.to_thread(_pinned, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         values = await known_values(checked, results, invocation.request, stores, registry)
-        progress, known = PlanProgress(plan, checked, results, values), in_all(needed, spent)
+        progress, known = PlanProgress(plan, checked, results, values, files), in_all(needed, spent)
         card = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "estimate": known}
-        update |= {"findings": [], "draft": None}
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        update |= {"estimate": known, "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
@@ -101,6 +102,13 @@ def verify(
         return update
 
     return verify
+
+
+def _pinned(
+    checked: list[VerifiedStep], registry: Registry, call_context: CallContext
+) -> tuple[list[VerifiedStep], dict[str, dict[str, JsonValue]]]:
+    """Pin steps to what they call now; look at the files that they pass on."""
+    return pinned(checked, registry, call_context), files_shown(checked, registry, call_context)
 
 
 def _card(

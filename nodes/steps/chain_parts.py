@@ -15,6 +15,7 @@ from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
+from planwright.capabilities.gateway.read_files import files_read, shown_files
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement, shown_once_known
 from planwright.capabilities.policy.decide import evidence
@@ -187,6 +188,8 @@ class _Run:
         if past.again or like:
             card |= {"reason": once_more(past) if past.again else like, "done_before": invocation.run_id}
             return await self.gates.open(part, card, invocation)
+        if files_read(capability, args, gateway.call_context):
+            return await self.gates.open(part, card, invocation)  # the chain shows no content of files
         alone = judged.own_gate or changed or not (known or shown_with_chain(part, capability))
         with_plan = None if alone else await self._with_plan(chain_of(task.checked))
         return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
@@ -216,6 +219,7 @@ class _Run:
             "pin": part.pin,
             **tool_facts(part),
             "width": width_of(capability, args),
+            **shown_files(files_read(capability, args, call_context)),
             **marked(args),
         }
 

@@ -15,6 +15,7 @@ from planwright.approvals.card import step_card
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.run_chains import called_capability
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.gateway.read_files import files_read, shown_files
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
@@ -59,7 +60,8 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         checked = task["checked"]
         why = judged.reason if judged.asks and not checked.done_before else checked.reason
         card = step_card(task, args, evidence(judged.ruling, runner.gateway.call_context), why) | parts
-        card |= {"width": width_of(capability, args)}
+        files = files_read(capability, args, runner.gateway.call_context)
+        card |= {"width": width_of(capability, args), **shown_files(files)}
         if past.again:
             card |= {"reason": once_more(past), "done_before": invocation.run_id}
         repeats = past.again or checked.done_before == invocation.run_id

@@ -152,7 +152,7 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         plan = Plan(plan_id="plan_1", goal="g", steps=tuple(steps))
         registry = Registry(found)
         checked = [_checked(step, one, gated) for step, one in zip(steps, found, strict=True)]
-        checked = pinned(checked, registry, world.policy)
+        checked = pinned(checked, registry, world)
         if recorded:
             row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id, card=gate_id and {"steps": []})
             await stores.plans.record(lease, row, NOW)

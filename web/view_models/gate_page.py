@@ -14,6 +14,7 @@ from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
+from planwright.presentation.file_lines import file_lines
 from planwright.presentation.plan_gates import gate_texts
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import step_sentence
@@ -223,6 +224,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
         marks.append("its values come from text that somebody else wrote")
     origins = [f"{name}: {origin}" for name, origin in _mapping(part.get("origins")).items()]
     marks += [origin for origin in origins if SEEN in origin]
+    marks += file_lines(part)
     risk = str(part.get("risk", "None"))
     mode = [words.word(part["mode"])] if part.get("mode") else []
     chain = _mapping(part.get("chain")).get("calls") or part.get("steps") or ()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.capability import capability
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.decisions import DecisionSpec
@@ -48,8 +51,12 @@ def step(**fields: object) -> VerifiedStep:
     )
 
 
+def world(rules: Policy) -> CallContext:
+    return cast("CallContext", SimpleNamespace(policy=rules))  # these calls name no file
+
+
 def pin(rules: Policy, checked: VerifiedStep | None = None) -> str:
-    return pin_now(checked or step(), REGISTRY, rules)
+    return pin_now(checked or step(), REGISTRY, world(rules))
 
 
 @pytest.mark.parametrize(
