@@ -26,7 +26,6 @@ from planwright.capabilities.mcp.trust import Trust
 from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.file import read_policy
 from planwright.checkpoints.stores import open_stores
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -147,9 +146,9 @@ def mcp_server(folder: Path, answer: str, url: str = "") -> None:
     entry = {"url": url} if url else {"command": sys.executable, "args": [str(script), "--mcp", answer]}
     patience = "[mcp.bomb]\ncall_timeout_s = 3\n"
     put(folder, {".mcp.json": json.dumps({"mcpServers": {"bomb": entry}}), "planwright.toml": patience})
-    trust = Trust(load(folder).store_folder)
+    trust = Trust(load(folder).workspace)
     for standing in read_standings(load(folder)):
-        trust.give(standing.server, standing.files, "kim", utc_now())
+        trust.give(standing.server, standing.files, "kim")
 
 
 def spelled(value: object) -> str:

@@ -29,7 +29,6 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 
 CANARY = "CANARY-4f1c9a7e"
 MOST_ROUNDS = 10
@@ -204,7 +203,7 @@ def _plug(workspace: Path, url: str) -> None:
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"board": {"url": url}}}), "utf-8")
     settings = load(workspace)
     for standing in read_standings(settings):
-        Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+        Trust(settings.workspace).give(standing.server, standing.files, "ada")
 
 
 def _write_template(folder: Path, outside: Receivers) -> None:

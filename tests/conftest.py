@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,8 +25,8 @@ from hypothesis import settings as hypothesis_settings
 
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
+from planwright.checkpoints.consent.folder_trust import trust_below
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 from tests.patience import PATIENCE_S
 
 pytest_plugins = ["tests.sampling", "tests.on_postgres"]
@@ -86,7 +87,7 @@ class McpServers:
         toml.write_text(settled, "utf-8")
         settings = load(folder)
         for standing in read_standings(settings) if trusted else ():
-            Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+            Trust(settings.workspace).give(standing.server, standing.files, "ada")
 
 
 def processes(word: str) -> list[int]:
@@ -117,6 +118,22 @@ def one_has_read(word: str, least: int, before: dict[int, int]) -> bool:
     """Say whether one of these processes has read more than so many bytes since; others may have ended."""
     now = bytes_read(word)
     return any(now.get(pid, 0) > read + least for pid, read in before.items())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is trusted apart from that of the person at this machine, and trust what tests write.
+
+    They say so as a person does who writes all there is in a folder: `planwright trust --below`. Tests of
+    trust itself have a machine of their own.
+    """
+    before = os.environ.get("XDG_STATE_HOME")
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    trust_below(tmp_path_factory.getbasetemp())
+    yield
+    os.environ.pop("XDG_STATE_HOME")
+    if before is not None:
+        os.environ["XDG_STATE_HOME"] = before
 
 
 @pytest.fixture(scope="session")

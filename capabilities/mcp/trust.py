@@ -1,79 +1,46 @@
 """Trust on first use: a file of the project starts no process until a person said so, once.
 
 Trust is bound to what the server's entry says, to the folder of the workspace, and to what the files in it
-hold that the command names. It stands in `mcp_trust.json` among our own files, made to be read and cut.
+hold that the command names. It is kept on this machine, with what else is trusted of the folder.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-
 from planwright.capabilities.mcp.entries import ConfiguredServer
-from planwright.checkpoints.private_files import alone_in, replace_private
+from planwright.checkpoints.consent.folder_trust import Brought, FolderTrust, GivenTrust
 
-FILE_NAME = "mcp_trust.json"
-
-
-class TrustRecord(BaseModel):
-    """One server that is trusted: what it was when a person looked at it, and who that was."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    starts: str
-    """What the server starts or connects to, as a person saw it."""
-    entry_hash: str
-    """Hash of entry and named files, which trust is bound to."""
-    given_by: str
-    """Who gave the trust."""
-    given_at: str
-    """When it was given, in ISO 8601."""
-
-
-_FILE = TypeAdapter(dict[str, TrustRecord])
+PREFIX = "mcp "
 
 
 class Trust:
-    """The servers of one workspace that a person trusts."""
+    """The servers of one workspace that a person trusts, each by itself, whatever folder is around it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE_NAME
+    def __init__(self, workspace: Path) -> None:
+        self._folder = FolderTrust(workspace)
+        self.path = self._folder.path
 
     def covers(self, server: ConfiguredServer, hashes: Mapping[str, str]) -> bool:
         """Say whether a person trusts exactly this entry, and these files that its command names."""
         record = self.read().get(server.name)
-        return record is not None and record.entry_hash == server.fingerprint(hashes)
+        return record is not None and record.digest == server.fingerprint(hashes)
 
     def knows(self, server: ConfiguredServer) -> bool:
         """Say whether trust was given to an entry of this name, whatever it said."""
         return server.name in self.read()
 
-    def read(self) -> dict[str, TrustRecord]:
-        """Read what is trusted: nothing, where the file cannot be read."""
-        try:
-            return _FILE.validate_json(self.path.read_bytes())
-        except (OSError, ValidationError):
-            return {}
+    def read(self) -> dict[str, GivenTrust]:
+        """Read which servers are trusted: none, where that cannot be read."""
+        given = self._folder.read()
+        return {name.removeprefix(PREFIX): each for name, each in given.items() if name.startswith(PREFIX)}
 
-    def give(self, server: ConfiguredServer, hashes: Mapping[str, str], by: str, at: datetime) -> None:
+    def give(self, server: ConfiguredServer, hashes: Mapping[str, str], by: str) -> None:
         """Write down that a person trusts an entry, and the files its command names, as they stand."""
         bound = server.fingerprint(hashes)
-        record = TrustRecord(starts=server.starts(), entry_hash=bound, given_by=by, given_at=at.isoformat())
-        with alone_in(self.path.parent):
-            self._write({**self.read(), server.name: record})
+        self._folder.give([Brought(f"{PREFIX}{server.name}", "runs", server.starts(), bound)], by)
 
     def take_back(self, name: str) -> bool:
         """Trust a server no more, whatever its entry says; say whether anybody did."""
-        with alone_in(self.path.parent):
-            trusted = self.read()
-            if trusted.pop(name, None) is None:
-                return False
-            self._write(trusted)
-        return True
-
-    def _write(self, trusted: dict[str, TrustRecord]) -> None:
-        content = {name: record.model_dump() for name, record in trusted.items()}
-        replace_private(self.path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        return self._folder.take_back(f"{PREFIX}{name}")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import httpx
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
 from planwright.cli.actions.web import PAGE_MODULES
 from planwright.cli.views import rendering as views
@@ -28,7 +29,7 @@ from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
-from planwright.settings.settings import Settings, child_environment, load
+from planwright.settings.settings import Settings, child_environment
 
 CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
@@ -44,7 +45,7 @@ QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"
 def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
     _check_installed()
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     open_checked(settings)
     token = secrets.token_urlsafe(32)
     read_credentials(settings, token)

@@ -19,6 +19,22 @@ def init(
     raise typer.Exit(begin_workspace(folder))
 
 
+def trust(
+    folder: Annotated[Path | None, typer.Argument(help="The folder; the workspace, if left out.")] = None,
+    workspace: Folder = HERE,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    below: Annotated[
+        bool, typer.Option("--below", help="Trust all that lies in the folder, now and later: you write it.")
+    ] = False,
+    revoke: Annotated[bool, typer.Option("--revoke", help="Take back what was trusted.")] = False,
+) -> None:
+    """Show what a folder brings that runs, sends or opens something, and let it count from now on."""
+    from planwright.cli.views.trust_views import give_trust, take_trust_back, trust_all_below
+
+    act = trust_all_below if below and not revoke else take_trust_back if revoke else give_trust
+    raise typer.Exit(act(folder or workspace, yes))
+
+
 def config(workspace: Folder = HERE, json: Json = False) -> None:
     """Show every setting, its value and where it comes from; no secret is shown."""
     from planwright.cli.views.settings_views import show_settings

@@ -99,7 +99,7 @@ def test_without_a_terminal_nothing_is_trusted(run: Run, workspace: Path) -> Non
     refused = run("mcp", "trust", "notes").exception
     assert isinstance(refused, SetupError)
     assert refused.next_step == "planwright mcp trust notes --yes"
-    assert Trust(load(workspace).store_folder).read() == {}
+    assert Trust(load(workspace).workspace).read() == {}
 
 
 @pytest.mark.parametrize(("typed", "trusted"), [("y", True), ("", False)])
@@ -108,7 +108,7 @@ def test_a_person_is_asked(workspace: Path, typed: str, trusted: bool) -> None:
         typist.read_until("trust it? [y/N]")
         typist.type(f"{typed}\n")
         assert typist.finish()[0] == 0
-    assert bool(Trust(load(workspace).store_folder).read()) is trusted
+    assert bool(Trust(load(workspace).workspace).read()) is trusted
 
 
 def test_an_unknown_server_is_refused(run: Run) -> None:
