@@ -136,6 +136,13 @@ def own_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         os.environ["XDG_STATE_HOME"] = before
 
 
+@pytest.fixture
+def other_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nobody has trusted anything: the folder where it keeps what is trusted."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "machine"))
+    return tmp_path / "machine" / "planwright"
+
+
 @pytest.fixture(scope="session")
 def mcp_servers() -> McpServers:
     """The servers, installed anew when their pins have changed.

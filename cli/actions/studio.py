@@ -27,9 +27,10 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.hashing import sha256
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
-from planwright.settings.settings import Settings, child_environment
+from planwright.settings.settings import Settings, child_environment, state_folder
 
 CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
@@ -109,7 +110,8 @@ def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[su
     """
     command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(CONFIG)]
     options = ["--host", HOST, "--port", str(port), "--no-browser", "--no-reload", "--allow-blocking"]
-    folder = private_folder(settings.store_folder / SERVER_FOLDER)
+    lists = sha256(str(settings.store_folder.resolve()))[:32]  # pickles: no folder may bring them along
+    folder = private_folder(state_folder() / SERVER_FOLDER / lists)
     close_to_others(folder)
     handed = {WORKSPACE: str(settings.workspace), START_TOKEN: token}
     early: list[int] = []
