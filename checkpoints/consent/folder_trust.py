@@ -8,7 +8,7 @@ folder, or another one to which it is moved, is trusted in nothing. What is trus
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -132,9 +132,20 @@ def trust_below(folder: Path) -> None:
     place, path = folder.resolve(), state_folder() / FOLDERS
     if place == Path(place.anchor) or place.stat().st_mode & OTHERS_WRITE:
         raise SetupError(f"others can put files into {place}", "name a folder that only you write to")
+    _keep_folders(path, lambda folders: {*folders, str(place)})
+
+
+def below_no_more(folder: Path) -> bool:
+    """Take back what `trust_below` has given; say whether it had."""
+    place, before = str(folder.resolve()), trusted_folders()
+    _keep_folders(state_folder() / FOLDERS, lambda folders: set(folders) - {place})
+    return place in before
+
+
+def _keep_folders(path: Path, change: Callable[[list[str]], set[str]]) -> None:
     try:
         with alone_in(path.parent):
-            folders = sorted({*trusted_folders(), str(place)})
+            folders = sorted(change(trusted_folders()))
             replace_private(path, json.dumps(folders, indent=2, ensure_ascii=False) + "\n")
     except OSError as error:
         raise _not_kept(path, error) from error

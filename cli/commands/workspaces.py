@@ -29,10 +29,17 @@ def trust(
     revoke: Annotated[bool, typer.Option("--revoke", help="Take back what was trusted.")] = False,
 ) -> None:
     """Show what a folder brings that runs, sends or opens something, and let it count from now on."""
-    from planwright.cli.views.trust_views import give_trust, take_trust_back, trust_all_below
+    from planwright.cli.views.trust_views import (
+        give_trust,
+        take_trust_back,
+        trust_all_below,
+        trust_below_no_more,
+    )
 
-    act = trust_all_below if below and not revoke else take_trust_back if revoke else give_trust
-    raise typer.Exit(act(folder or workspace, yes))
+    place = folder or workspace
+    if revoke:
+        raise typer.Exit(trust_below_no_more(place) if below else take_trust_back(place))
+    raise typer.Exit(trust_all_below(place, yes) if below else give_trust(place, yes))
 
 
 def config(workspace: Folder = HERE, json: Json = False) -> None:

@@ -10,7 +10,13 @@ from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.trust.brought import brought_along
 from planwright.capabilities.trust.guard import waiting
-from planwright.checkpoints.consent.folder_trust import Brought, FolderTrust, trust_below, trusted_folders
+from planwright.checkpoints.consent.folder_trust import (
+    Brought,
+    FolderTrust,
+    below_no_more,
+    trust_below,
+    trusted_folders,
+)
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.security.credentials import login_name
@@ -68,16 +74,26 @@ def trust_all_below(folder: Path, yes: bool) -> int:
     return 0
 
 
-def take_trust_back(folder: Path, yes: bool) -> int:
-    """Let nothing count any more that a folder brings, its MCP servers included. Raises SetupError."""
+def trust_below_no_more(folder: Path) -> int:
+    """Take back what `trust_all_below` has given. Raises SetupError where it had not."""
+    if not below_no_more(folder):
+        raise SetupError(f"{folder.resolve()} was not trusted with all in it", "planwright trust --revoke")
+    print(f"{folder.resolve()}: what lies in it is asked for again")
+    return 0
+
+
+def take_trust_back(folder: Path) -> int:
+    """Let nothing count any more that a folder brings, its MCP servers included.
+
+    Raises SetupError where it lies in a folder in which all is trusted.
+    """
     settings = load(folder)
     trusts = [FolderTrust(place) for place in brought_along(settings)]
     taken = [trust.take_back(*trust.read()) for trust in trusts]
     around = [place for place in trusted_folders() if settings.workspace.resolve().is_relative_to(place)]
     if around:
-        raise SetupError(
-            f"all in {around[0]} is trusted", "take that back: planwright trust --below --revoke"
-        )
+        step = f"take that back: planwright trust {around[0]} --below --revoke"
+        raise SetupError(f"all that lies in {around[0]} is trusted", step)
     print(f"{settings.workspace}: nothing is trusted any more" if any(taken) else "nothing was trusted")
     return 0
 
