@@ -133,12 +133,8 @@ def test_nobody_is_asked_about_what_planwright_has_begun(tmp_path: Path, other_m
     assert desk.run("init", "own").code == 0
     desk = Desk(tmp_path / "own")
     assert desk.run("call", "words.count", "--text", "one two").code == 0
-    own = '\n[channels.team]\nurl = "http://127.0.0.1:9"\n'
-    desk.settings((desk.folder / "planwright.toml").read_text("utf-8") + own)
-    assert "channels.team.url" in desk.run("trust", "--yes").stdout
-    assert desk.run("call", "channel.post", "--channel", "team", "--text", "x").code == 3
-    desk.run("approve", "--remember", "always")
-    assert "channel.post" in desk.run("rules", "ls").stdout
+    assert desk.run("run", "Save hello to note.txt").code == 3
+    assert desk.run("approve").code == 0
     assert desk.run("doctor").code == 0
     desk = Desk(tmp_path)
     assert desk.run("demo", "--no-input").code == 0
