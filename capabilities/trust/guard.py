@@ -5,7 +5,7 @@ One that brings nothing of that kind needs no trust, and what a command of ours 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ def waiting(settings: Settings) -> Mapping[Path, list[Brought]]:
     return found
 
 
-def trust_folder(settings: Settings, by: str) -> None:
-    """Trust all that a workspace brings along, as it stands."""
+def trust_folder(settings: Settings, by: str, only: Collection[str] = ()) -> None:
+    """Trust what a workspace brings along as it stands: all of it, or by name what was just written there."""
     for folder, things in waiting(settings).items():
-        FolderTrust(folder).give(things, by)
+        FolderTrust(folder).give([thing for thing in things if not only or thing.name in only], by)

@@ -42,6 +42,6 @@ def begin_workspace(folder: Path) -> int:
             print(f"wrote {folder / name}")
     except OSError as error:
         raise SetupError(f"cannot write {folder}: {error.strerror}", "name another folder") from error
-    trust_folder(load(folder), OURS)
+    trust_folder(load(folder), OURS, ("capabilities.modules", *TEMPLATES))
     print(NEXT.format(folder=shlex.quote(str(folder))), end="")
     return 0
