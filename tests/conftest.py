@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -127,13 +128,16 @@ def own_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     They say so as a person does who writes all there is in a folder: `planwright trust --below`. Tests of
     trust itself have a machine of their own.
     """
-    before = os.environ.get("XDG_STATE_HOME")
+    before = {name: os.environ.get(name) for name in ("XDG_STATE_HOME", "TMPDIR")}
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["TMPDIR"] = tempfile.tempdir = str(tmp_path_factory.mktemp("temporary"))
     trust_below(tmp_path_factory.getbasetemp())
     yield
-    os.environ.pop("XDG_STATE_HOME")
-    if before is not None:
-        os.environ["XDG_STATE_HOME"] = before
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+    tempfile.tempdir = None
 
 
 @pytest.fixture
