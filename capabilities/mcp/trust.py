@@ -33,8 +33,8 @@ class Trust:
 
     def read(self) -> dict[str, GivenTrust]:
         """Read which servers are trusted: none, where that cannot be read."""
-        given = self._folder.read()
-        return {name.removeprefix(PREFIX): each for name, each in given.items() if name.startswith(PREFIX)}
+        records = self._folder.read()
+        return {name.removeprefix(PREFIX): each for name, each in records.items() if name.startswith(PREFIX)}
 
     def give(self, server: ConfiguredServer, hashes: Mapping[str, str], by: str) -> None:
         """Write down that a person trusts an entry, and the files its command names, as they stand."""

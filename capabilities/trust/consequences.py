@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -95,7 +95,7 @@ class WrittenSetting:
     """Whether what stands there is never shown."""
 
 
-def kinds(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+def setting_kinds(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """List all settings by their dotted names, with `*` for names that a writer chooses."""
     for name, field in section.model_fields.items():
         if section is Settings and name == "workspace":
@@ -105,7 +105,7 @@ def kinds(section: type[BaseModel] = Settings, prefix: str = "") -> Iterator[tup
         if below is None:
             yield kind, field
         else:
-            yield from kinds(below, f"{kind}.")
+            yield from setting_kinds(below, f"{kind}.")
 
 
 def consequences(content: Mapping[str, object]) -> Iterator[WrittenSetting]:
@@ -139,10 +139,9 @@ def _written(
 
 def _below(field: FieldInfo) -> tuple[type[BaseModel] | None, bool]:
     """Find the section that a setting holds, and whether in a table by names that its writer chooses."""
-    annotation: Any = field.annotation
+    annotation: object = field.annotation
     if get_origin(annotation) in (Union, UnionType):
         annotation = next((each for each in get_args(annotation) if each is not type(None)), None)
     chosen = get_origin(annotation) is dict
-    held: Any = get_args(annotation)[1] if chosen else annotation
-    found = isinstance(held, type) and issubclass(held, BaseModel)
-    return (held, chosen) if found else (None, False)
+    held: object = get_args(annotation)[1] if chosen else annotation
+    return (held, chosen) if isinstance(held, type) and issubclass(held, BaseModel) else (None, False)

@@ -82,8 +82,8 @@ def serve(workspace: Path, names: Iterable[str]) -> None:
         finder for finder in sys.meta_path if not isinstance(finder, WorkspaceFinder) or finder.homes
     ]
     for folder in (part for home in homes.values() for part in _folders_of(home)):
-        found = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceAlone, SOURCE_SUFFIXES)
-        sys.path_importer_cache[str(folder)] = FileFinder(str(folder), *found)
+        loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceAlone, SOURCE_SUFFIXES)
+        sys.path_importer_cache[str(folder)] = FileFinder(str(folder), *loaders)
     if homes:
         sys.meta_path.append(WorkspaceFinder(homes))
 
@@ -156,7 +156,7 @@ def _unload(name: str) -> None:
 
 
 def _installed(name: str) -> str | None:
-    """Say where a module comes from that is found without a workspace; None when there is none."""
+    """Say where a module comes from that is loaders without a workspace; None when there is none."""
     for finder in sys.meta_path:
         if not isinstance(finder, WorkspaceFinder) and (spec := finder.find_spec(name, None)):
             return spec.origin or next(iter(spec.submodule_search_locations or ()), name)

@@ -73,8 +73,8 @@ class FolderTrust:
 
     def covers(self, name: str, digest: str) -> bool:
         """Say whether a person trusts this as it is, or all that lies in a folder around it."""
-        given = self.read().get(name)
-        return (given is not None and given.digest == digest) or self.is_below_trusted()
+        record = self.read().get(name)
+        return (record is not None and record.digest == digest) or self.is_below_trusted()
 
     def read(self) -> Mapping[str, GivenTrust]:
         """Read what is trusted by itself: nothing, where the file is of another folder or cannot be read."""
@@ -100,7 +100,7 @@ class FolderTrust:
     def take_back(self, *names: str) -> bool:
         """Trust things no more, whatever they are now; say whether any was."""
         with alone_in(self.path.parent):
-            left = {name: given for name, given in self.read().items() if name not in names}
+            left = {name: record for name, record in self.read().items() if name not in names}
             if gone := len(left) < len(self.read()):
                 self._write(left)
         return gone

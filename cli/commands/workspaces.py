@@ -30,16 +30,16 @@ def trust(
 ) -> None:
     """Show what a folder brings that runs, sends or opens something, and let it count from now on."""
     from planwright.cli.views.trust_views import (
-        give_trust,
-        take_trust_back,
+        distrust_workspace,
         trust_all_below,
         trust_below_no_more,
+        trust_workspace,
     )
 
     place = folder or workspace
     if revoke:
-        raise typer.Exit(trust_below_no_more(place) if below else take_trust_back(place))
-    raise typer.Exit(trust_all_below(place, yes) if below else give_trust(place, yes))
+        raise typer.Exit(trust_below_no_more(place) if below else distrust_workspace(place))
+    raise typer.Exit(trust_all_below(place, yes) if below else trust_workspace(place, yes))
 
 
 def config(workspace: Folder = HERE, json: Json = False) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.trust.brought import brought_along
-from planwright.capabilities.trust.guard import waiting
+from planwright.capabilities.trust.guard import untrusted
 from planwright.checkpoints.consent.folder_trust import (
     Brought,
     FolderTrust,
@@ -25,24 +25,24 @@ from planwright.settings.settings import Settings, load
 YES = ("y", "yes")
 
 
-def give_trust(folder: Path, yes: bool) -> int:
+def trust_workspace(folder: Path, yes: bool) -> int:
     """Show what a folder brings, ask, and let it count; what was typed but `y` trusts nothing.
 
     Returns the exit code: 1 where the folder is not trusted.
     """
     settings = load(folder)
-    found, screen = waiting(settings), views.console()
-    if not found:
+    by_folder, screen = untrusted(settings), views.console()
+    if not by_folder:
         screen.print(views.label("trusted", f"{settings.workspace} brings nothing that is not trusted"))
     elif not yes and not sys.stdin.isatty():
-        show_brought(found, stderr=True)
+        show_brought(by_folder, stderr=True)
         raise SetupError("there is no terminal to ask at", f"planwright trust {settings.workspace} --yes")
     else:
-        show_brought(found)
+        show_brought(by_folder)
         if not yes and not _agreed():
             screen.print(views.label("not trusted", "nothing of it counts", "yellow"))
             return 1
-        _give(found)
+        _give(by_folder)
         screen.print(views.label("trusted", f"until something of it changes: {settings.workspace}", "green"))
     _say_servers(settings)
     return 0
@@ -52,11 +52,11 @@ def trusted_now(settings: Settings) -> bool:
     """Ask a person at the terminal about a folder; say whether it is trusted now."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    found = waiting(settings)
-    show_brought(found, stderr=True)
+    by_folder = untrusted(settings)
+    show_brought(by_folder, stderr=True)
     if not _agreed():
         return False
-    _give(found)
+    _give(by_folder)
     return True
 
 
@@ -82,7 +82,7 @@ def trust_below_no_more(folder: Path) -> int:
     return 0
 
 
-def take_trust_back(folder: Path) -> int:
+def distrust_workspace(folder: Path) -> int:
     """Let nothing count any more that a folder brings, its MCP servers included.
 
     Raises SetupError where it lies in a folder in which all is trusted.
@@ -98,10 +98,10 @@ def take_trust_back(folder: Path) -> int:
     return 0
 
 
-def show_brought(found: Mapping[Path, Sequence[Brought]], *, stderr: bool = False) -> None:
+def show_brought(by_folder: Mapping[Path, Sequence[Brought]], *, stderr: bool = False) -> None:
     """List what would count as a diff: what is new, and what has changed since it was trusted."""
     screen = views.console(stderr=stderr)
-    for folder, things in found.items():
+    for folder, things in by_folder.items():
         before = FolderTrust(folder).read()
         screen.print(views.label("folder", str(folder)))
         for thing in things:
@@ -110,8 +110,8 @@ def show_brought(found: Mapping[Path, Sequence[Brought]], *, stderr: bool = Fals
             screen.print(views.label(thing.does, f"+ {thing.name} = {thing.shows}", "green"))
 
 
-def _give(found: Mapping[Path, Sequence[Brought]]) -> None:
-    for folder, things in found.items():
+def _give(by_folder: Mapping[Path, Sequence[Brought]]) -> None:
+    for folder, things in by_folder.items():
         FolderTrust(folder).give(things, login_name())
 
 

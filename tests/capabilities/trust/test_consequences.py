@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 from planwright.capabilities.trust.brought import brought_by_folder
-from planwright.capabilities.trust.consequences import NOTHING, OPENS, RUNS, SENDS, consequences, kinds
+from planwright.capabilities.trust.consequences import (
+    NOTHING,
+    OPENS,
+    RUNS,
+    SENDS,
+    consequences,
+    setting_kinds,
+)
 from planwright.capabilities.trust.guard import FolderUntrusted, load_trusted
 from planwright.checkpoints.consent.folder_trust import FolderTrust
 from planwright.settings.settings import load
@@ -22,7 +29,7 @@ BY_DIGEST = "server.tokens.*.sha256"
 
 def test_every_setting_stands_in_one_list() -> None:
     counted = Counter([*RUNS, *SENDS, *OPENS, *NOTHING])
-    assert sorted(counted) == sorted({kind for kind, _ in kinds()})
+    assert sorted(counted) == sorted({kind for kind, _ in setting_kinds()})
     assert set(counted.values()) == {1}
 
 
