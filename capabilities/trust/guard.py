@@ -36,12 +36,12 @@ def load_trusted(workspace: Path | str = ".") -> Settings:
 
 def refuse_untrusted(settings: Settings) -> None:
     """Raise FolderUntrusted where a folder brings anything along that nobody trusts as it is."""
-    nobodys = [thing for things in untrusted(settings).values() for thing in things]
+    nobodys = [thing for things in untrusted_things(settings).values() for thing in things]
     if nobodys:
         raise FolderUntrusted(settings, nobodys)
 
 
-def untrusted(settings: Settings) -> Mapping[Path, list[Brought]]:
+def untrusted_things(settings: Settings) -> Mapping[Path, list[Brought]]:
     """List what a workspace brings along and nobody trusts as it is, by the folder that trust is bound to."""
     by_folder: dict[Path, list[Brought]] = {}
     for folder, things in brought_along(settings).items():
@@ -53,5 +53,5 @@ def untrusted(settings: Settings) -> Mapping[Path, list[Brought]]:
 
 def trust_folder(settings: Settings, by: str, only: Collection[str] = ()) -> None:
     """Trust what a workspace brings along as it stands: all of it, or by name what was just written there."""
-    for folder, things in untrusted(settings).items():
+    for folder, things in untrusted_things(settings).items():
         FolderTrust(folder).give([thing for thing in things if not only or thing.name in only], by)

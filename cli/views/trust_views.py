@@ -9,7 +9,7 @@ from pathlib import Path
 from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.trust.brought import brought_along
-from planwright.capabilities.trust.guard import untrusted
+from planwright.capabilities.trust.guard import untrusted_things
 from planwright.checkpoints.consent.folder_trust import (
     Brought,
     FolderTrust,
@@ -31,7 +31,7 @@ def trust_workspace(folder: Path, yes: bool) -> int:
     Returns the exit code: 1 where the folder is not trusted.
     """
     settings = load(folder)
-    by_folder, screen = untrusted(settings), views.console()
+    by_folder, screen = untrusted_things(settings), views.console()
     if not by_folder:
         screen.print(views.label("trusted", f"{settings.workspace} brings nothing that is not trusted"))
     elif not yes and not sys.stdin.isatty():
@@ -52,7 +52,7 @@ def trusted_now(settings: Settings) -> bool:
     """Ask a person at the terminal about a folder; say whether it is trusted now."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    by_folder = untrusted(settings)
+    by_folder = untrusted_things(settings)
     show_brought(by_folder, stderr=True)
     if not _agreed():
         return False

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.trust.guard import FolderUntrusted, load_trusted, trust_folder, untrusted
+from planwright.capabilities.trust.guard import FolderUntrusted, load_trusted, trust_folder, untrusted_things
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.folder_trust import FolderTrust, trust_below
 from planwright.domain.errors import SetupError
@@ -46,7 +46,7 @@ def theirs(tmp_path: Path, other_machine: Path) -> Path:
 
 def names(folder: Path) -> list[str]:
     """Name what waits for trust in a folder."""
-    return [thing.name for things in untrusted(load(folder)).values() for thing in things]
+    return [thing.name for things in untrusted_things(load(folder)).values() for thing in things]
 
 
 def test_a_program_is_refused_and_runs_nothing_of_it(theirs: Path) -> None:
