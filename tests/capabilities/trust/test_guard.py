@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import sys
@@ -16,6 +17,7 @@ from planwright.checkpoints.consent.folder_trust import FolderTrust, trust_below
 from planwright.domain.errors import SetupError
 from planwright.graph.building import build_graph, open_agent
 from planwright.settings.settings import Settings, load
+from tests.house import rooms
 
 MODULE = """
 from pathlib import Path
@@ -214,3 +216,12 @@ def test_what_was_compiled_of_a_module_before_is_not_run(theirs: Path) -> None:
     wicked.unlink()
     open_agent(theirs, trusted=True).close()
     assert sorted(path.name for path in theirs.glob("*ran")) == ["ran"]
+
+
+def test_only_those_that_ask_for_trust_or_write_the_file_read_settings_without_it() -> None:
+    reads = re.compile(r"from planwright\.settings\.settings import .*\bload\b")
+    found = {module for module, path in rooms.SOURCES.items() if reads.search(path.read_text("utf-8"))}
+    asks = {"capabilities.trust.guard", "cli.views.trust_views", "graph.building"}
+    writes = {"cli.actions.agent_table", "cli.actions.demo", "cli.actions.new_workspace"}
+    hides_secrets_of_an_error = {"cli.refusal"}
+    assert found == asks | writes | hides_secrets_of_an_error
