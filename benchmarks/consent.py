@@ -29,8 +29,6 @@ from benchmarks.consent_effects import KINDS, Verdict
 from benchmarks.consent_injections import Attack, Outcome
 from benchmarks.consent_stage import Theatre, theatre
 
-MEMORY = Path("/dev/shm")  # nothing is killed here: waiting for a disk would be nine tenths of the time
-
 
 def main() -> int:
     """Play both sweeps, write the figures and the failures, and return the exit code."""
@@ -116,9 +114,8 @@ def failure(one: Verdict | Outcome) -> dict[str, Any]:
 def played(given: Sequence[Case | Attack], processes: int) -> Iterator[Verdict | Outcome]:
     """Play runs in a few processes, each with receivers and a model of its own; yield in order."""
     spawn = multiprocessing.get_context("spawn")
-    memory = str(MEMORY) if MEMORY.is_dir() else None
     with (
-        TemporaryDirectory(prefix="consent-", dir=memory) as folder,
+        TemporaryDirectory(prefix="consent-") as folder,
         ProcessPoolExecutor(processes, spawn) as pool,
     ):
         yield from pool.map(_play, [(one, folder) for one in given], chunksize=8)

@@ -34,7 +34,6 @@ from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 
 PAGE_BYTES = 1024
-MEMORY = Path("/dev/shm")
 REQUEST = "Do bench work, and read the pages of the bench"
 
 
@@ -116,7 +115,7 @@ async def stock_agent(model: str | BaseChatModel, database: Path | None) -> Any:
 @contextmanager
 def volatile_folder() -> Iterator[Path]:
     """Lend a folder in memory, where nothing is kept."""
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=MEMORY) as folder:
+    with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         yield Path(folder)
 
 

@@ -248,13 +248,12 @@ def staged(shape: Shape, folder: Path, *, fresh: bool = True, **options: Any) ->
         yield stage
 
 
-def quick_folder() -> str | None:
-    """Name a folder in memory, where waiting for a disk takes no time; None where there is none.
+def quick_folder() -> str:
+    """Name a folder in memory, where waiting for a disk takes no time, if there is one.
 
     What a machine loses without power is not what is tried here.
     """
-    memory = Path("/dev/shm")
-    return str(memory) if os.access(memory, os.W_OK) else None
+    return tempfile.gettempdir()
 
 
 def side_by_side(

@@ -8,16 +8,15 @@ from pathlib import Path
 from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
-from planwright.domain.clock import utc_now
 from planwright.settings.settings import load
 
 
 def trust_servers(workspace: Path) -> None:
     """Trust all servers of a workspace, and the tools of those that start."""
     settings = load(workspace)
-    trust = Trust(settings.store_folder)
+    trust = Trust(settings.workspace)
     for standing in read_standings(settings):
-        trust.give(standing.server, standing.files, "ada", utc_now())
+        trust.give(standing.server, standing.files, "ada")
     with closing(start_servers(settings)) as servers:
         for standing in servers.standings:
-            trust.give(standing.server, standing.files, "ada", utc_now(), standing.tools_now)
+            trust.give(standing.server, standing.files, "ada", standing.tools_now)

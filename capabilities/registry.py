@@ -13,7 +13,7 @@ from types import MappingProxyType, ModuleType
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.ranking import Ranking
-from planwright.capabilities.workspace_modules import serve
+from planwright.capabilities.trust.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, WHOLE

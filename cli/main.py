@@ -215,7 +215,7 @@ for command in (forks.fork, forks.checkpoints, forks.undo):
     app.command()(command)
 
 
-for command in (workspaces.init, workspaces.config, sessions.worker):
+for command in (workspaces.init, workspaces.trust, workspaces.config, sessions.worker):
     app.command()(command)
 
 

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import FolderUntrusted
 from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.printable import safe
@@ -20,7 +21,16 @@ from planwright.settings.settings import load
 
 
 def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
-    """Print what is wrong and what to do next; `arguments` are those of the command."""
+    """Print what is wrong and what to do next; `arguments` are those of the command.
+
+    Where it is a folder that nobody trusts, a person at the terminal is asked; by a yes the command begins
+    again: nothing of it was done.
+    """
+    if isinstance(error, FolderUntrusted) and not {"--json", "--no-input"}.intersection(arguments):
+        from planwright.cli.views.trust_views import trusted_now
+
+        if trusted_now(error.settings):
+            os.execv(sys.executable, sys.orig_argv)
     clean = _redactor(arguments).text
     sys.stderr.write(f"error: {safe(clean(error.cause))}\n")
     if error.next_step:

@@ -22,6 +22,8 @@ from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.trust.guard import refuse_untrusted, trust_folder
+from planwright.checkpoints.consent.store_origin import believed, trust_own
 from planwright.checkpoints.private_files import secret_of
 from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
@@ -66,16 +68,22 @@ class AgentOptions(TypedDict, total=False):
     """Tells the time of day, where the store is that of the workspace."""
     timer: Timer | None
     """Tells how time goes by; None for the one that goes with the clock."""
+    trusted: bool
+    """Whether the program trusts all that the folder brings along, as `planwright trust` does."""
 
 
 def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions]) -> Agent:
     """Build an agent from its parts; whatever is left out comes from the settings.
 
-    `options` are those of AgentOptions. Raises SetupError for settings or capabilities that cannot be used.
+    `options` are those of AgentOptions. Raises SetupError for settings or capabilities that cannot be used,
+    FolderUntrusted for a folder that brings what nobody trusts.
     """
     if unknown := options.keys() - AgentOptions.__annotations__.keys():
         raise TypeError(f"build_graph() got an unexpected keyword argument {min(unknown)!r}")
     chosen, timer = settings or load(), options.get("timer")
+    if options.get("trusted"):
+        trust_folder(chosen, "a program that opened it")
+    refuse_untrusted(chosen)
     redactor = redactor_of(chosen)
     _keep_fences(chosen.store_folder)
     stores = options.get("stores") or _stores(chosen, redactor, options.get("clock", utc_now), timer)
@@ -119,8 +127,12 @@ def _keep_fences(folder: Path) -> None:
     Before there is a store, those of this process are its own.
     """
     if folder.is_dir():
-        with contextlib.suppress(OSError):  # of a disk that is read-only
-            use_key(secret_of(folder / FENCE_KEY))
+        with contextlib.suppress(OSError, SetupError):  # of a disk that is read-only
+            path = folder / FENCE_KEY
+            is_new = not path.exists()
+            use_key(secret_of(path))
+            if is_new:
+                trust_own(folder, believed(FENCE_KEY, path.read_bytes()))
 
 
 def _check_model(model: object) -> None:

@@ -6,7 +6,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import Chains
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
-from planwright.capabilities.workspace_modules import module_homes
+from planwright.capabilities.trust.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
 from planwright.security.egress.network import Network
 from planwright.security.jail import READ_ONLY, Jail

@@ -21,6 +21,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.answers import signed
+from planwright.capabilities.trust.guard import load_trusted
+from planwright.checkpoints.consent.store_origin import believed, trust_own
 from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.checkpoints.private_files import private_folder, read_private, write_private
 from planwright.checkpoints.saver import Saver
@@ -38,7 +40,7 @@ from planwright.graph.checks import (
 from planwright.graph.server_doors.auth import build_auth, caller_in, refuse_inner_keys
 from planwright.security.credentials import read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
-from planwright.settings.settings import Settings, from_environment, load
+from planwright.settings.settings import Settings, from_environment
 
 TOKEN_FILE = "server.token"
 TOKEN_LENGTH = 43  # 32 bytes, as `secrets.token_urlsafe` spells them
@@ -218,6 +220,7 @@ def _start_token(settings: Settings) -> str:
         token = read_private(path)
         if len(token) < TOKEN_LENGTH:
             write_private(path, token := secrets.token_urlsafe(32))
+            trust_own(path.parent, believed(path.name, token.encode()))
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
     _LOG.warning("the token of this start, for this machine, is in %s", path)
@@ -253,7 +256,7 @@ def _served(agent: Agent) -> Agent:
     return served
 
 
-settings = load(from_environment(WORKSPACE) or ".")
+settings = load_trusted(from_environment(WORKSPACE) or ".")
 credentials = read_credentials(settings, _start_token(settings))
 agent = _open(settings)
 graph = _served(agent)

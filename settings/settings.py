@@ -253,6 +253,18 @@ def from_environment(name: str) -> str:
     return os.environ.get(name, "")
 
 
+def state_folder() -> Path:
+    """Name the folder of what this machine keeps beside all workspaces (XDG Base Directory, state).
+
+    Raises SetupError where there is no home to keep it in.
+    """
+    named = Path(os.environ.get("XDG_STATE_HOME", ""))
+    try:  # the standard has a relative one left out
+        return (named if named.is_absolute() else Path.home() / ".local" / "state") / "planwright"
+    except RuntimeError as error:
+        raise SetupError(f"nothing can be kept: {error}", "set XDG_STATE_HOME to a folder") from error
+
+
 def child_environment(more: Mapping[str, str]) -> dict[str, str]:
     """Give a child process this environment; `more` only where nothing is set."""
     return {**more, **os.environ}

@@ -13,7 +13,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +28,8 @@ from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.tools import Tool
 from planwright.capabilities.mcp.trust import Trust
+from planwright.checkpoints.consent.folder_trust import trust_below
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 from tests.patience import PATIENCE_S
 
 pytest_plugins = ["tests.sampling", "tests.on_postgres"]
@@ -105,9 +106,9 @@ def trust_servers(
     Those whose tools are `known` by what their entries say are not started.
     """
     settings, known = load(folder), {} if known is None else known
-    trust, standings = Trust(settings.store_folder), read_standings(settings)
+    trust, standings = Trust(settings.workspace), read_standings(settings)
     for standing in standings:
-        trust.give(standing.server, standing.files, "ada", utc_now())
+        trust.give(standing.server, standing.files, "ada")
     if start:
         keys = {each.name: f"{each.server.entry!r} {each.files}" for each in standings}
         unknown = {name for name, key in keys.items() if key not in known}
@@ -115,7 +116,7 @@ def trust_servers(
             known |= {keys[each.name]: each.tools_now for each in started.standings if each.tools_now}
         for standing in standings:
             listed = known.get(keys[standing.name], ())
-            trust.give(standing.server, standing.files, "ada", utc_now(), listed)
+            trust.give(standing.server, standing.files, "ada", listed)
 
 
 def processes(word: str) -> list[int]:
@@ -146,6 +147,32 @@ def one_has_read(word: str, least: int, before: dict[int, int]) -> bool:
     """Say whether one of these processes has read more than so many bytes since; others may have ended."""
     now = bytes_read(word)
     return any(now.get(pid, 0) > read + least for pid, read in before.items())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is trusted apart from that of the person at this machine, and trust what tests write.
+
+    They say so as a person does who writes all there is in a folder: `planwright trust --below`. Tests of
+    trust itself have a machine of their own.
+    """
+    before = {name: os.environ.get(name) for name in ("XDG_STATE_HOME", "TMPDIR")}
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["TMPDIR"] = tempfile.tempdir = str(tmp_path_factory.mktemp("temporary"))
+    trust_below(tmp_path_factory.getbasetemp())
+    yield
+    for name, value in before.items():
+        os.environ.pop(name)
+        if value is not None:
+            os.environ[name] = value
+    tempfile.tempdir = None
+
+
+@pytest.fixture
+def other_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nobody has trusted anything: the folder where it keeps what is trusted."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "machine"))
+    return tmp_path / "machine" / "planwright"
 
 
 @pytest.fixture(scope="session")

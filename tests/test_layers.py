@@ -40,7 +40,12 @@ def test_one_place_decides_what_time_it_is_for_a_store() -> None:
     deciding = {"checkpoints.ownership.store_time"}
     handing_the_clock_to_it = {"checkpoints.records", "domain.clock", "graph.building"}
     defaults_of_tests = {"capabilities.call_context", "state.invocation"}
-    labels = {"checkpoints.marks.mark", "cli.views.db_views", "cli.views.mcp_views", "demo.webhook"}
+    labels = {
+        "checkpoints.marks.mark",
+        "cli.views.db_views",
+        "checkpoints.consent.folder_trust",
+        "demo.webhook",
+    }
     without_a_store = {"cli.views.open_store"}
     of_something_else = {"cli.session.terminal", "models.failover.classify", "web.rate_limits"}
     known = deciding | handing_the_clock_to_it | defaults_of_tests | labels

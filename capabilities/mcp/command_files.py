@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from planwright.capabilities.mcp.entries import ConfiguredServer, ServerEntry
@@ -19,26 +19,37 @@ def command_files(server: ConfiguredServer, entry: ServerEntry, environment: Map
     """List the paths below the workspace that command and arguments name, whether they are there or not."""
     if entry.command is None:
         return []
-    root, folder = server.file.path.parent.resolve(), server.folder(entry)
     search_path = entry.env.get("PATH", environment.get("PATH"))
-    command = (
-        str(folder / entry.command) if "/" in entry.command else shutil.which(entry.command, path=search_path)
-    )
-    words = [*([command] if command else []), *(form for word in entry.args for form in _forms(word))]
+    folder = server.folder(entry)
+    return files_of_command(server.file.path.parent, folder, entry.command, entry.args, search_path)
+
+
+def files_of_command(
+    root: Path, folder: Path, command: str, args: Sequence[str], search_path: str | None
+) -> list[Path]:
+    """List the paths below `root` that a command and its arguments name, where it is started in `folder`."""
+    root, folder = root.resolve(), folder.resolve()
+    program = str(folder / command) if "/" in command else shutil.which(command, path=search_path)
+    words = [*([program] if program else []), *(form for word in args for form in _forms(word))]
     named = (Path(os.path.normpath(folder / word)) for word in words)
     inside = [path for path in dict.fromkeys(named) if path != root and path.is_relative_to(root)]
     return [*inside, *(path / name for path in inside if os.path.isdir(path) for name in STARTED)]
 
 
 def hashes(server: ConfiguredServer, entry: ServerEntry, environment: Mapping[str, str]) -> dict[str, str]:
-    """Hash each of these files that is there, by its path in the workspace.
+    """Hash each of these files that is there, as `hashes_of` does."""
+    return hashes_of(server.file.path.parent, command_files(server, entry, environment))
 
-    Of a link that leads out of it, say where to. SQLite databases are left out, as the server writes them;
-    so is what is empty, as every new one is.
+
+def hashes_of(root: Path, paths: Iterable[Path]) -> dict[str, str]:
+    """Hash each file that is there, by its path below `root`.
+
+    Of a link that leads out of it, say where to. SQLite databases are left out, as programs write
+    them; so is what is empty, as every new one is.
     """
-    root = server.file.path.parent.resolve()
+    root = root.resolve()
     digests: dict[str, str] = {}
-    for path in command_files(server, entry, environment):
+    for path in paths:
         real = path.resolve()
         if not real.is_relative_to(root):
             digests[str(path.relative_to(root))] = f"leads to {real}"

@@ -94,7 +94,7 @@ def read_standings(settings: Settings) -> list[Standing]:
     servers = read_entries(settings.workspace)
     _check_names(settings, servers)
     prefixes = plain_names((server.name for server in servers), SERVER)
-    trust, environment = Trust(settings.store_folder), child_environment({})
+    trust, environment = Trust(settings.workspace), child_environment({})
     standings = []
     for server in servers:
         chosen = settings.mcp.get(server.name, McpServerSettings())
@@ -132,7 +132,7 @@ def unstarted_servers(settings: Settings) -> dict[str, str]:
     try:
         return {standing.prefix: standing.name for standing in read_standings(settings)}
     except UnreadableFile:
-        named = {*settings.mcp, *Trust(settings.store_folder).read()}
+        named = {*settings.mcp, *Trust(settings.workspace).read()}
         return {prefix: name for name, prefix in plain_names(named, SERVER).items()}
 
 

@@ -14,6 +14,8 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from planwright.checkpoints.consent.folder_trust import FolderTrust
+from planwright.checkpoints.consent.store_origin import believed, trust_own
 from planwright.checkpoints.private_files import alone_in, replace_private
 from planwright.domain.errors import SetupError, StoreFailed
 
@@ -41,8 +43,16 @@ class LineFile(Generic[Kind]):
         self._noun, self._unreadable, self._listing = noun, unreadable, listing
 
     def read(self) -> list[Kind]:
-        """Read all lines. Raises SetupError, naming the line, for one that is of another kind."""
-        return [self._parse(number, line) for number, line in self._lines()]
+        """Read all lines.
+
+        Raises SetupError, naming the line, for one that is of another kind, and for a file that neither a
+        command of ours has written on this machine nor a person trusts.
+        """
+        lines = self._lines()
+        if not self._is_trusted():
+            with self._alone():  # it may just be written
+                return self._read_trusted()
+        return self._parsed(lines)
 
     def append(self, rows: Sequence[Kind]) -> None:
         """Write lines at the end, those without whose id is there.
@@ -50,7 +60,7 @@ class LineFile(Generic[Kind]):
         Raises SetupError while a line cannot be read, and StoreFailed when the file cannot be written.
         """
         with self._alone():
-            known = {row.id for row in self.read()}
+            known = {row.id for row in self._read_trusted()}
             added = [row.model_dump_json(exclude_unset=True) for row in rows if row.id not in known]
             if added:
                 self._write([line for _, line in self._lines()] + added)
@@ -61,12 +71,32 @@ class LineFile(Generic[Kind]):
         Raises SetupError when there is none of that id, and StoreFailed when the file cannot be written.
         """
         with self._alone():
-            rows = {row.id: (row, line) for row, (_, line) in zip(self.read(), self._lines(), strict=True)}
+            rows = {
+                row.id: (row, line)
+                for row, (_, line) in zip(self._read_trusted(), self._lines(), strict=True)
+            }
             if id_ not in rows:
                 raise SetupError(f"there is no {self._noun} {id_}", f"list them: {self._listing}")
             removed, _ = rows.pop(id_)
             self._write([line for _, line in rows.values()])
         return removed
+
+    def _read_trusted(self) -> list[Kind]:
+        """Read all lines while nobody else writes."""
+        if not self._is_trusted():
+            cause = f"{self.path} has lines that nobody trusts on this machine: {self._unreadable}"
+            raise SetupError(cause, "look at it, then: planwright trust")
+        return self._parsed(self._lines())
+
+    def _is_trusted(self) -> bool:
+        try:
+            thing = believed(self.path.name, self.path.read_bytes())
+        except OSError:
+            return True  # none is there, or reading it says what is wrong
+        return FolderTrust(self.path.parent).covers(thing.name, thing.digest)
+
+    def _parsed(self, lines: Sequence[tuple[int, str]]) -> list[Kind]:
+        return [self._parse(number, line) for number, line in lines]
 
     def _lines(self) -> list[tuple[int, str]]:
         try:
@@ -93,4 +123,6 @@ class LineFile(Generic[Kind]):
             raise StoreFailed(cause, "make room or mend the rights, then try again") from error
 
     def _write(self, lines: Sequence[str]) -> None:
-        replace_private(self.path, "".join(f"{line}\n" for line in lines))
+        text = "".join(f"{line}\n" for line in lines)
+        replace_private(self.path, text)
+        trust_own(self.path.parent, believed(self.path.name, text.encode()))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
+from planwright.checkpoints.consent.store_origin import begin_here, check_origin
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
@@ -73,6 +74,7 @@ class SqliteEngine:
             if isinstance(connection, RedactedConnection):
                 connection.redactor = self._redactor or Redactor()
             refuse_newer(self._path, connection, len(self._migrations))
+            check_origin(connection, self._path)
             if not connection.execute("PRAGMA page_count").fetchone()[0]:  # it counts in a new file alone
                 connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             self._use_wal(connection)
@@ -141,6 +143,8 @@ class SqliteEngine:
             return
         connection.execute("BEGIN IMMEDIATE")
         done = store_version(connection)
+        if not done:
+            begin_here(connection, self._path)
         for number, script in enumerate(self._migrations[done:], done + 1):
             for statement in filter(str.strip, script.split(";\n")):
                 connection.execute(statement)

@@ -14,6 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from planwright.capabilities.trust.guard import load_trusted, trust_folder
+from planwright.checkpoints.consent.store_origin import OURS
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.session.editing import by_hand, noted, plain
 from planwright.cli.views import rendering as views
@@ -32,7 +34,7 @@ def edit_agent(agent: str, workspace: Path) -> int:
     Raises SetupError for what cannot be read or would not load; then the file is as it was, and what
     was typed is kept for the next time.
     """
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     find_agent(settings, agent)
     path, draft = settings.workspace / FILE_NAME, settings.store_folder / "edits" / f"agent-{agent}.toml"
     before = path.read_bytes() if path.is_file() else b""
@@ -108,6 +110,7 @@ def _save(path: Path, before: bytes, after: str, typed: str, agent: str) -> None
         raise SetupError(f"{path} was changed by somebody else meanwhile", "look at it, then edit again")
     try:
         _write(path.resolve(), after.encode())
+        trust_folder(load(path.parent), OURS)
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error}", "make it writable") from error
 

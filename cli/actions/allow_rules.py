@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
 from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ArgumentRule
 from planwright.checkpoints.consent.tool_answers import TOOL, ToolAnswer, ToolAnswers
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
-from planwright.settings.settings import load
 
 
 def approval_scope_of(
@@ -40,7 +40,7 @@ def _pairs(texts: Sequence[str], form: str, example: str) -> Iterator[tuple[str,
 
 def show_rules(workspace: Path, as_json: bool) -> int:
     """List the rules of a workspace, and what people have said that tools may do."""
-    folder = load(workspace).store_folder
+    folder = load_trusted(workspace).store_folder
     rules, tools = AllowRules(folder), ToolAnswers(folder)
     entries: list[AllowRule | ToolAnswer] = [*rules.read(), *tools.read()]
     if as_json:
@@ -62,7 +62,7 @@ def show_rules(workspace: Path, as_json: bool) -> int:
 
 def revoke(id_: str, workspace: Path) -> int:
     """Take a rule, or what was said of a tool, out of its file."""
-    folder = load(workspace).store_folder
+    folder = load_trusted(workspace).store_folder
     taken = (ToolAnswers if id_.startswith(TOOL) else AllowRules)(folder).revoke(id_)
     print(f"{taken.capability} asks again ({_text(taken)})")
     return 0

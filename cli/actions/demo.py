@@ -8,6 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from planwright.capabilities.policy.decide import host_of
+from planwright.capabilities.trust.guard import trust_folder
+from planwright.checkpoints.consent.store_origin import OURS
 from planwright.cli.actions.web import open_page
 from planwright.cli.session.asking import Approver
 from planwright.cli.session.drive import Terminal, follow
@@ -18,7 +20,7 @@ from planwright.demo.workspace import is_demo_workspace, write_workspace
 from planwright.domain.errors import INTERRUPTED, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.presentation.rows import Card, JsonObject
-from planwright.settings.settings import FILE_NAME
+from planwright.settings.settings import FILE_NAME, load
 
 REQUEST = (
     "Search my emails for the invoice from Acme, then create a ticket with the amount"
@@ -103,6 +105,7 @@ def _configure(folder: Path, url: str) -> None:
         return
     host = host_of(url)
     path.write_text(f'{_HEADER}[channels.team]\nurl = "{url}"\n\n[egress]\nallow = ["{host}"]\n', "utf-8")
+    trust_folder(load(folder), OURS, ("channels.team.url", "egress.allow"))
 
 
 def _show_outside(folder: Path, terminal: Terminal) -> None:

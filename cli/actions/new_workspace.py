@@ -6,7 +6,10 @@ import shlex
 from importlib.resources import files
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import trust_folder
+from planwright.checkpoints.consent.store_origin import OURS
 from planwright.domain.errors import SetupError
+from planwright.settings.settings import load
 
 TEMPLATES = {  # names in the workspace, and in the package, where no module is made of them
     "planwright.toml": "planwright.toml",
@@ -39,5 +42,6 @@ def begin_workspace(folder: Path) -> int:
             print(f"wrote {folder / name}")
     except OSError as error:
         raise SetupError(f"cannot write {folder}: {error.strerror}", "name another folder") from error
+    trust_folder(load(folder), OURS, ("capabilities.modules", *TEMPLATES))
     print(NEXT.format(folder=shlex.quote(str(folder))), end="")
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
@@ -22,7 +23,6 @@ from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.replay.cases import Case, Outcome, case_of, compare_plan, load_cases, outline, save_case
-from planwright.settings.settings import load
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 PASS: tuple[Outcome, ...] = ("same", "other arguments")
@@ -33,7 +33,7 @@ def add_case(thread: str, name: str, workspace: Path) -> int:
     """Make a case of a run. Returns the exit code."""
     if not NAME.fullmatch(name):
         raise SetupError(f"{name!a} is no name of a case", "use small letters, digits, - and _")
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     run_id = find_run(settings, thread)["run_id"]
     with closing(open_records_file(settings)) as connection:
         case = case_of(connection, run_id)

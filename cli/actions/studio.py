@@ -20,15 +20,17 @@ from pathlib import Path
 
 import httpx
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
 from planwright.cli.actions.web import PAGE_MODULES
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.hashing import sha256
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
-from planwright.settings.settings import Settings, child_environment, load
+from planwright.settings.settings import Settings, child_environment, state_folder
 
 CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
@@ -44,7 +46,7 @@ QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"
 def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
     _check_installed()
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     open_checked(settings)
     token = secrets.token_urlsafe(32)
     read_credentials(settings, token)
@@ -108,7 +110,8 @@ def _server(settings: Settings, port: int, log: Path, token: str) -> Iterator[su
     """
     command = [sys.executable, "-P", "-m", "langgraph_cli", "dev", "--config", str(CONFIG)]
     options = ["--host", HOST, "--port", str(port), "--no-browser", "--no-reload", "--allow-blocking"]
-    folder = private_folder(settings.store_folder / SERVER_FOLDER)
+    lists = sha256(str(settings.store_folder.resolve()))[:32]  # pickles: no folder may bring them along
+    folder = private_folder(state_folder() / SERVER_FOLDER / lists)
     close_to_others(folder)
     handed = {WORKSPACE: str(settings.workspace), START_TOKEN: token}
     early: list[int] = []

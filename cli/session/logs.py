@@ -9,8 +9,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 from planwright.settings.telemetry import LogFormat
 from planwright.telemetry.log_records import ROOT
 
@@ -70,7 +71,7 @@ FORMATTERS: dict[LogFormat, type[TextLines | JsonLines]] = {"text": TextLines, "
 
 def load_logged(workspace: Path) -> Settings:
     """Read the settings of a workspace, and log from now on as they say. Raises as `load`."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     log_to_stderr(settings)
     return settings
 

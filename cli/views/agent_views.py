@@ -9,6 +9,7 @@ from rich.table import Table
 
 from planwright.capabilities.mcp.standing import unstarted_servers
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
@@ -17,12 +18,12 @@ from planwright.models.providers.router import Router
 from planwright.presentation.rows import Report
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.profile import WORKSPACE, find_agent, in_force
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 
 def show_agents(workspace: Path, as_json: bool) -> int:
     """List the agents of a workspace by name."""
-    settings, registry = open_checked(load(workspace))
+    settings, registry = open_checked(load_trusted(workspace))
     rows = [effective(settings, registry, name) for name in sorted(settings.agents)]
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
@@ -40,7 +41,7 @@ def show_agents(workspace: Path, as_json: bool) -> int:
 
 def show_agent(agent: str, workspace: Path, as_json: bool) -> int:
     """Show one agent's settings in force. Raises SetupError for an agent that there is not."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     find_agent(settings, agent)
     row = effective(*open_checked(settings), agent)
     if as_json:

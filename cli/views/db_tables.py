@@ -18,6 +18,7 @@ from typing import IO, Any, Literal
 from rich.table import Table
 from sqlite_utils import Database
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.store_errors import BROKEN, check_storable, store_error
 from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_files, open_tables
@@ -26,7 +27,7 @@ from planwright.cli.views.open_store import read_server, store_files
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 Format = Literal["csv", "json", "ndjson"]
 Row = Sequence[object]
@@ -37,7 +38,7 @@ _OF_INDEX = "memories_fts"
 
 def show_tables(workspace: Path, as_json: bool) -> int:
     """List the tables of the store."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     with _tables(settings) as tables:
         rows = [
             {"file": file, "table": name, "rows": table.count, "columns": [c.name for c in table.columns]}
@@ -58,7 +59,7 @@ def show_tables(workspace: Path, as_json: bool) -> int:
 def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"], limit: int) -> int:
     """Print what a SELECT brings. Raises SetupError for any other statement, and for one that fails."""
     check_storable("the statement", sql)
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     redactor = redactor_of(settings)
     if settings.store_url:
         names, rows = _selected_there(settings, sql, limit + 1)
@@ -85,7 +86,7 @@ def show_query(sql: str, workspace: Path, shape: Literal["table", "csv", "json"]
 
 def export_tables(name: str, to: Path, shape: Format, workspace: Path) -> int:
     """Write one table to a file, or all to the files of a folder. Raises SetupError where that is there."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     redactor = redactor_of(settings)
     with _tables(settings) as tables:
         if not tables:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.postgres.server import server_of
@@ -32,14 +33,14 @@ from planwright.cli.views.open_store import (
     time_of,
 )
 from planwright.domain.clock import utc_now
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 HEALTHY, ACCEPT = "nothing is wrong with the store", "planwright db accept"
 
 
 def show_check(workspace: Path, as_json: bool) -> int:
     """Print what is wrong with the store. Returns 1 when anything is."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     with store_files(settings) as folder:
         return _show_check(folder, as_json, setback_of(settings))
 
@@ -58,7 +59,7 @@ def _show_check(folder: Path, as_json: bool, setback: Setback | None) -> int:
 
 def take_backup(to: Path, workspace: Path, as_json: bool) -> int:
     """Back the store up. Returns 1 when something is wrong with what was backed up."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     refuse_on_server(settings, "back it up with its own tool: pg_dump, as often as a loss may cost")
     manifest = back_up(settings.store_folder, to, utc_now(), settings.storage.busy_timeout_s)
     findings = check_store(settings.store_folder)
@@ -83,7 +84,7 @@ def _fields(finding: StoreFinding) -> dict[str, object]:
 
 def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
     """Put a backup in place of the store."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     refuse_on_server(settings, "put a dump back with its own tool: pg_restore")
     done = restore(backup, settings.store_folder, utc_now())
     if as_json:
@@ -102,7 +103,7 @@ def put_back(backup: Path, workspace: Path, as_json: bool) -> int:
 
 def remove_checkpoints(keep: int | None, workspace: Path, as_json: bool) -> int:
     """Remove all but the newest checkpoints of each thread, as the settings say for its tenant."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     mark = time_of(settings)
     retention = Retention(settings.storage, mark.earliest if mark else utc_now(), keep)
     if settings.store_url:
@@ -129,7 +130,7 @@ async def _prune_on_server(settings: Settings, retention: Retention) -> int:
 
 def make_small(workspace: Path, as_json: bool) -> int:
     """Give space back to the disk, and say how much."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     refuse_on_server(settings, "nothing: its autovacuum does this; VACUUM FULL gives space back to the disk")
     files = vacuum(settings.store_folder, settings.storage.busy_timeout_s)
     if as_json:
@@ -142,7 +143,7 @@ def make_small(workspace: Path, as_json: bool) -> int:
 
 def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
     """Copy the store of the workspace into PostgreSQL, and say how the settings are to name it."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     refuse_on_server(settings, "copy it with its own tools: pg_dump, then psql")
     if not has_files(settings.store_folder):
         raise no_store(settings.store_folder)

@@ -12,6 +12,7 @@ from pathlib import Path
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.registry import load_registry
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
@@ -19,7 +20,6 @@ from planwright.cli.views.open_store import now_of
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
 from planwright.security.credentials import login_name
-from planwright.settings.settings import load
 
 
 def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, as_json: bool) -> int:
@@ -27,7 +27,7 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
 
     Raises SetupError for a name or pattern that covers no capability of mode `delegated`.
     """
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     modules = settings.capabilities
     with closing(start_servers(settings)) as servers:
         more, absent = servers.capabilities, servers.absent
@@ -70,7 +70,7 @@ def covered_by(name: str, registry: Iterable[Capability]) -> list[str]:
 
 def show_delegations(workspace: Path, as_json: bool) -> int:
     """List the delegations of a workspace, those that have expired among them."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     file = Delegations(settings.store_folder)
     delegations, now = file.read(), now_of(settings)
     if as_json:
@@ -97,7 +97,7 @@ def show_delegations(workspace: Path, as_json: bool) -> int:
 
 def revoke_delegation(id_: str, workspace: Path) -> int:
     """Take a delegation out of the file."""
-    revoked = Delegations(load(workspace).store_folder).revoke(id_)
+    revoked = Delegations(load_trusted(workspace).store_folder).revoke(id_)
     print(f"{', '.join(revoked.capabilities)} asks again")
     return 0
 

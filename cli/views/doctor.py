@@ -15,6 +15,7 @@ from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations
 from planwright.checkpoints.limits import unpriced
@@ -33,14 +34,14 @@ from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
 from planwright.settings.model_profiles import install_of
 from planwright.settings.providers import ProviderSettings
-from planwright.settings.settings import Settings, api_keys, from_environment, load
+from planwright.settings.settings import Settings, api_keys, from_environment
 
 _WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     """List the registry, or one capability in full; say which MCP servers are missing."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     with closing(start_servers(settings)) as servers:
         registry = _registry(settings, servers)
         servers.leave_out(registry.taken)
@@ -81,9 +82,9 @@ def check_workspace(workspace: Path) -> int:
 
 def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "python", lambda: f"{sys.version.split()[0]}, SQLite {sqlite3.sqlite_version}"
-    yield "settings", lambda: f"{load(workspace).workspace}"
+    yield "settings", lambda: f"{load_trusted(workspace).workspace}"
     try:
-        settings = load(workspace)
+        settings = load_trusted(workspace)
     except SetupError:
         return
     yield "store", lambda: _store(settings)

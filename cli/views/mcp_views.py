@@ -14,12 +14,11 @@ from planwright.capabilities.mcp.entries import FILE_NAME
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.mcp.standing import Standing, read_standings
 from planwright.capabilities.mcp.trust import Trust
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
-from planwright.domain.clock import utc_now
 from planwright.domain.errors import SetupError
 from planwright.presentation.nearest import nearest
 from planwright.presentation.rows import JsonObject
-from planwright.settings.settings import load
 
 
 def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
@@ -27,7 +26,7 @@ def show_servers(name: str | None, workspace: Path, as_json: bool) -> int:
 
     Raises SetupError for a name that is not in the file, and for a file that cannot be read.
     """
-    with closing(start_servers(load(workspace))) as servers:
+    with closing(start_servers(load_trusted(workspace))) as servers:
         if servers.unreadable:
             raise servers.unreadable
         standings = _named(servers.standings, name)
@@ -45,8 +44,8 @@ def give_trust(name: str | None, workspace: Path, yes: bool) -> int:
 
     What was typed but `y` trusts nothing.
     """
-    settings = load(workspace)
-    trust, standings = Trust(settings.store_folder), _named(read_standings(settings), name)
+    settings = load_trusted(workspace)
+    trust, standings = Trust(settings.workspace), _named(read_standings(settings), name)
     waiting = [standing for standing in standings if standing.state == "untrusted"]
     if not waiting and name is not None and standings[0].state == "failed":
         raise SetupError(f"{name} cannot be started: {standings[0].cause}", standings[0].next_step)
@@ -72,7 +71,7 @@ def _started_from_now_on(standing: Standing, trust: Trust, yes: bool) -> bool:
     for path, digest in standing.files.items():
         screen.print(views.label("", f"file {path} {digest[:12]}"))
     if yes or _agreed(server.name):
-        trust.give(server, standing.files, _person(), utc_now())
+        trust.give(server, standing.files, _person())
         return True
     screen.print(views.label("not trusted", "it is not started", "yellow"))
     return False
@@ -93,7 +92,7 @@ def _keep_tools(standing: Standing, trust: Trust, *, ask: bool) -> None:
     if ask and not _agreed(standing.name):
         screen.print(views.label("not trusted", "its changed tools stay left out", "yellow"))
         return
-    trust.give(standing.server, standing.files, _person(), utc_now(), standing.tools_now)
+    trust.give(standing.server, standing.files, _person(), standing.tools_now)
     until = "until its entry changes, a file its command names, or its tools"
     screen.print(views.label("trusted", f"{until}; it stands in {trust.path}", "green"))
 
@@ -106,7 +105,7 @@ def _person() -> str:
 
 def take_trust_back(name: str, workspace: Path) -> int:
     """Let a server start no more; its name need not be listed any longer. Raises SetupError."""
-    trust = Trust(load(workspace).store_folder)
+    trust = Trust(load_trusted(workspace).workspace)
     if not trust.take_back(name):
         raise SetupError(f"nobody trusts a server {name!r}", "see how they stand: planwright mcp ls")
     print(f"{name} is not trusted any more: it is not started again")

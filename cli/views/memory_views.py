@@ -8,12 +8,13 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.memory_proposals import not_open
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.domain.errors import RunError
 from planwright.presentation.rows import Report
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 _PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:every OR status = 'proposed')
     AND (:run IS NULL OR run_id = :run) ORDER BY created_at DESC, rowid DESC"""
@@ -22,7 +23,7 @@ _MEMORIES = "SELECT * FROM memories WHERE tenant = ? ORDER BY rowid DESC"
 
 def show_memories(workspace: Path, tenant: str, as_json: bool) -> int:
     """List memories, the newest first."""
-    rows = memories(load(workspace), tenant)
+    rows = memories(load_trusted(workspace), tenant)
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
     elif rows:
@@ -34,7 +35,7 @@ def show_memories(workspace: Path, tenant: str, as_json: bool) -> int:
 
 def show_proposals(workspace: Path, tenant: str, everything: bool, as_json: bool) -> int:
     """List proposals, the newest first, and what the user said."""
-    rows = proposals(load(workspace), tenant, everything=everything)
+    rows = proposals(load_trusted(workspace), tenant, everything=everything)
     if as_json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
     elif rows:

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from planwright.checkpoints.consent.store_origin import check_origin
 from planwright.checkpoints.marks.mark import Mark
 from planwright.checkpoints.marks.setback import Setback
 from planwright.checkpoints.migrations import MIGRATIONS
@@ -113,6 +114,7 @@ def open_store(settings: Settings) -> StoreReader:
             refuse_newer(path, connection, len(MIGRATIONS))
             if not store_version(connection):  # it was never begun: the disk was full, say
                 raise no_runs(settings)
+            check_origin(connection, path)
             connection.execute("SELECT 1 FROM runs LIMIT 1")
         except BROKEN as error:
             raise store_error(path, error) from error

@@ -25,6 +25,7 @@ from planwright.capabilities.policy.explain import (
 from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, load_policy
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.records import open_records
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
@@ -32,7 +33,7 @@ from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.presentation.rows import JsonObject
 from planwright.settings.profile import find_agent
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 NO_WORDS = "it depends on what the user has written, and here that is nothing: say it with --request"
 EXAMPLE = """for instance --args '{"path": "a.md"}'"""
@@ -40,7 +41,7 @@ EXAMPLE = """for instance --args '{"path": "a.md"}'"""
 
 def show_policy(workspace: Path, as_json: bool) -> int:
     """List the rules of a workspace. Raises SetupError, with file and line, for a policy that is none."""
-    policy, registry = open_policy(load(workspace))
+    policy, registry = open_policy(load_trusted(workspace))
     rows = [_described(row) for row in rule_rows(policy, registry)]
     if as_json:
         print(json.dumps({"file": str(policy.path), "version": policy.hash, "rules": rows}, indent=2))
@@ -57,7 +58,7 @@ def show_policy(workspace: Path, as_json: bool) -> int:
 
 def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -> int:
     """Say what the policy answers to one call, why, and whether a person is asked."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     policy, registry = open_policy(settings)
     capability = registry.require(name)
     find_agent(settings, call.agent)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.providers import ProviderSettings
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 from planwright.telemetry.langsmith_runs import LangSmithRuns
 
 _STYLES = {True: "green", False: "yellow", None: "yellow"}
@@ -24,7 +25,7 @@ INSTEAD = {
 
 def probe(workspace: Path) -> int:
     """Try out every provider; say what to set where its settings promise what it cannot do."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     if not settings.providers:
         views.console().print(views.label("probe", "no provider is configured: the embedded planner serves"))
         return 0

@@ -6,13 +6,14 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.effects.doubts import DOUBTFUL
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, interrupted, now_of, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.short_names import full_name
 from planwright.presentation.rows import QuestionRow, Report
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since
     AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)"""
@@ -34,7 +35,7 @@ ALL = 1 << 62  # more than there can be
 
 def show_runs(workspace: Path, waiting: bool, page: Page, as_json: bool) -> int:
     """List a page of runs, the newest first, and say how many there are."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     rows, total = recorded_runs(settings, waiting, page), count_runs(settings, waiting)
     if as_json:
         runs = [{**{name: row[name] for name in _JSON}, "gates": _open_gates(row)} for row in rows]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.session.event_lines import failover_text, routing_text
 from planwright.cli.views import rendering as views
 from planwright.cli.views.doubt_views import left_in_doubt, recorded_doubts
@@ -19,7 +20,7 @@ from planwright.domain.hashing import json_text, whole_json
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.presentation.rows import GateRow, Report, RunEvent, RunRow
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,7 +34,7 @@ _OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'op
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     """Show one run in full."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     run = report(settings, str(find_run(settings, thread)["run_id"]))
     if as_json:
         print(json.dumps(run, ensure_ascii=False, indent=2))
@@ -130,7 +131,7 @@ def _show_effects(run: Report, console: Console) -> None:
 
 def show_events(thread: str, workspace: Path, as_json: bool) -> int:
     """Print the journal of a run."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     run = find_run(settings, thread)
     for event in recorded_events(settings, run["run_id"]):
         if as_json:
@@ -161,7 +162,7 @@ def find_run(settings: Settings, thread: str) -> RunRow:
 
 def known_thread(workspace: Path, thread: str | None) -> str | None:
     """Find the thread that a new run goes on with. Raises RunError for one that is not there."""
-    return None if thread is None else str(find_run(load(workspace), thread)["thread_id"])
+    return None if thread is None else str(find_run(load_trusted(workspace), thread)["thread_id"])
 
 
 def find_gate(settings: Settings, which: str | None) -> GateRow:

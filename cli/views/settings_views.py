@@ -7,17 +7,17 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.presentation.setting_origin import origin_of
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.file_errors import leaves
 from planwright.settings.origins import DEFAULT, origins
-from planwright.settings.settings import load
 
 
 def show_settings(workspace: Path, as_json: bool) -> int:
     """List every setting with its value and its origin. Returns the exit code."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     redactor, named = redactor_of(settings), origins(settings)
     values = redactor.value(settings.model_dump(mode="json", exclude={"workspace"}))
     rows = [(name, value, origin_of(name, named, DEFAULT)) for name, value in leaves(values)]

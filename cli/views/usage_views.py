@@ -10,13 +10,14 @@ from typing import Any, Literal
 
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
 from planwright.domain.clock import day_of, month_of
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.rows import Report
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 By = Literal["provider", "run", "day", "tenant"]
 _COLUMNS = {"provider": "provider", "run": "run_id", "day": "substr(at, 1, 10)", "tenant": "tenant"}
@@ -43,7 +44,7 @@ _WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost
 
 def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
     """Print the usage of a workspace, a page of its rows, and all its limits."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     usage = usage_of(settings, by, now_of(settings))
     total, rows = len(usage["rows"]), usage["rows"][page.skipped : page.skipped + page.limit]
     if as_json:

@@ -11,7 +11,7 @@ import pytest
 
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import load_registry
-from planwright.capabilities.workspace_modules import serve
+from planwright.capabilities.trust.workspace_modules import serve
 
 SHOP = """
 import json

@@ -56,6 +56,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "replay_views": (["replay", "W"], 0, "the run has not ended"),
     "agent_views": (["agents", "show", "reader"], 0, "reader"),
     "new_workspace": (["init", "fresh"], 0, "words.count"),
+    "trust_views": (["trust"], 0, "nothing that is not trusted"),
     "settings_views": (["config"], 0, "planning.mode"),
     "allow_rules": (["rules", "ls"], 0, "No call is always allowed"),
     "calling": (["call", "files.raed"], 2, "nearest: files.read"),

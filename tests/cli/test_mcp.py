@@ -106,7 +106,7 @@ def test_first_trust_shows_the_tools_and_keeps_them(run: Run, workspace: Path) -
     given = run("mcp", "trust", "--yes").stdout
     assert "read_graph: new" in given
     assert "Read the entire knowledge graph" in given
-    assert len(Trust(load(workspace).store_folder).read()["notes"].tools) == 9
+    assert len(Trust(load(workspace).workspace).read()["notes"].tools) == 9
 
 
 def test_tools_that_have_changed_are_told_and_shown_as_a_diff(run: Run, bank: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_person_is_asked_about_other_tools(bank: Path, typed: str, kept: set[s
         typist.read_until("trust it? [y/N]")
         typist.type(f"{typed}\n")
         assert typist.finish()[0] == 0
-    record = Trust(load(bank).store_folder).read()["bank"]
+    record = Trust(load(bank).workspace).read()["bank"]
     assert {tool["name"] for tool in record.tools} == kept
 
 
@@ -141,7 +141,7 @@ def test_a_server_that_does_not_start_is_trusted_with_no_tool(run: Run, workspac
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"dead": entry}}), "utf-8")
     (workspace / "planwright.toml").unlink()
     assert "does not start" in run("mcp", "trust", "dead", "--yes").stdout
-    assert Trust(load(workspace).store_folder).read()["dead"].tools == ()
+    assert Trust(load(workspace).workspace).read()["dead"].tools == ()
 
 
 def test_a_policy_and_an_agent_may_name_a_tool_that_is_left_out(run: Run, bank: Path) -> None:
@@ -168,7 +168,7 @@ def test_without_a_terminal_nothing_is_trusted(run: Run, workspace: Path) -> Non
     refused = run("mcp", "trust", "notes").exception
     assert isinstance(refused, SetupError)
     assert refused.next_step == "planwright mcp trust notes --yes"
-    assert Trust(load(workspace).store_folder).read() == {}
+    assert Trust(load(workspace).workspace).read() == {}
 
 
 @pytest.mark.parametrize(("typed", "trusted"), [("y", True), ("", False)])
@@ -177,7 +177,7 @@ def test_a_person_is_asked(workspace: Path, typed: str, trusted: bool) -> None:
         typist.read_until("trust it? [y/N]")
         typist.type(f"{typed}\n")
         assert typist.finish()[0] == 0
-    assert bool(Trust(load(workspace).store_folder).read()) is trusted
+    assert bool(Trust(load(workspace).workspace).read()) is trusted
 
 
 def test_an_unknown_server_is_refused(run: Run) -> None:

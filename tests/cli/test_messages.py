@@ -13,7 +13,6 @@ import pytest
 
 from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
-from planwright.domain.clock import utc_now
 from planwright.settings.settings import load
 from tests.cli.desk import Desk, Outcome, environment
 from tests.forked import Forked
@@ -173,7 +172,7 @@ def trust(folder: Path) -> None:
         settings = load(folder)
         for standing in read_standings(settings):
             if standing.state == "untrusted":
-                Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+                Trust(settings.workspace).give(standing.server, standing.files, "ada")
 
 
 def check(done: Outcome, marks: tuple[str, ...], cause: str, next_step: str) -> None:

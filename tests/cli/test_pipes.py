@@ -41,6 +41,7 @@ LISTS = {"RULE": "rules", "DELEGATION": "delegations"}
 # In this order, each with its exit code where that is not 0.
 STORY = f"""
 init ../own
+trust
 config
 capabilities
 capabilities channel.post

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from planwright.settings.settings import state_folder
 from tests.cli.desk import Desk
 from tests.server.conftest import children, free_port, interrupt, open_studio, read_until, token_in
 
@@ -42,7 +43,7 @@ def test_no_file_of_the_workspace_runs(desk: Desk, tmp_path: Path) -> None:
         try:
             said = read_until(process, "end")
             (server,) = children(process.pid)
-            assert _folder(server) == desk.folder / ".planwright" / "server"
+            assert _folder(server).parent == state_folder() / "server"
             headers = {"Authorization": f"Bearer {token_in(said)}"}
             read = httpx.post(
                 f"http://127.0.0.1:{port}/assistants/search", json={}, headers=headers, trust_env=False

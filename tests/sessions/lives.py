@@ -196,6 +196,9 @@ async def failed_by_the_death_of_its_worker(stage: Stage) -> None:
     agent = await stage.queue("work.read", **settings)
     replies = [scene.plan(scene.step("s1", "work.read"))]
     own = {"approval": {**SETTINGS["approval"], "tool_risk": "High"}}
+    await stage.run(agent, "DROP TRIGGER passed")  # no other process opens a store with such a one
     scene.child(scene.entry(), replies=replies, settings=own, die_at="plan")
+    await stage.run(agent, "INSERT INTO passed_through SELECT status FROM runs")
+    await stage.run(agent, RECORD)
     async with stage.at_work(agent):
         await until(scene, "failed")

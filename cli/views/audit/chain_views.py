@@ -8,6 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import asdict
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.audit.anchor import read_anchors
 from planwright.checkpoints.audit.chain import entries
 from planwright.checkpoints.audit.verification import verify_chain
@@ -17,14 +18,14 @@ from planwright.checkpoints.upkeep.store_files import RECORDS, read_only
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, no_runs, read_server
 from planwright.domain.errors import SetupError
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 MOST_PRINTED = 50  # findings on the screen; --json has all
 
 
 def show_verification(anchor: Path | None, workspace: Path, as_json: bool) -> int:
     """Print what is not as it was recorded. Returns 1 where anything is."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     file = anchor or settings.audit.anchor
     anchors = read_anchors(file) if file is not None else []
     with closing(open_records_file(settings)) as connection:
@@ -58,7 +59,7 @@ def show_verification(anchor: Path | None, workspace: Path, as_json: bool) -> in
 
 def export_chain(to: Path, workspace: Path) -> int:
     """Write each entry to a line of a new file. Raises SetupError where the file is there."""
-    with closing(open_records_file(load(workspace))) as connection:
+    with closing(open_records_file(load_trusted(workspace))) as connection:
         try:
             with to.open("x", encoding="utf-8") as file:
                 lines = [

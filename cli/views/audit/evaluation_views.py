@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
 from planwright.domain.errors import SetupError
 from planwright.replay.evaluation import By, RunCounts, counts_by
-from planwright.settings.settings import load
 
 BAR, WIDE = 10, 180  # characters of a full bar, and of a drawing
 WIDE_ENOUGH = 150  # cells that the table needs
@@ -26,7 +26,7 @@ SHARES = ("plan_pass", "step_completion", "retry", "recovery", "escalation", "la
 def show_evaluation(by: By, since: str, plot: Path | None, workspace: Path, as_json: bool) -> int:
     """Print what past runs say, by group, and draw it into a file where one is named."""
     since = since and _day(since)
-    with closing(open_records_file(load(workspace))) as connection:
+    with closing(open_records_file(load_trusted(workspace))) as connection:
         groups = counts_by(connection, by, since)
     if plot is not None:
         _draw(by, groups, plot)

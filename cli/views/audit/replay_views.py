@@ -11,6 +11,7 @@ from pathlib import Path
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.explain import ruling_context
 from planwright.capabilities.policy.file import read_policy
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
@@ -20,7 +21,7 @@ from planwright.domain.errors import SetupError
 from planwright.replay.replay import Replay, replay_run
 from planwright.replay.run_diff import diff_runs
 from planwright.replay.under_policy import PolicyReplay, replay_policy
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 ALL = "all"
 COLOURS = {"deny": "red", "ask": "yellow", "unknown": "yellow", "allow": "green"}
@@ -28,7 +29,7 @@ COLOURS = {"deny": "red", "ask": "yellow", "unknown": "yellow", "allow": "green"
 
 def show_replay(thread: str, workspace: Path, as_json: bool) -> int:
     """Replay one run, or all, and print where they differ from what is recorded. Returns 1 where any does."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     blobs = open_records(settings.store_folder, url=settings.store_url).blobs
     with closing(open_records_file(settings)) as connection:
         replays = [replay_run(connection, blobs, run_id) for run_id in _runs(settings, thread)]
@@ -67,7 +68,7 @@ def _runs(settings: Settings, thread: str) -> list[str]:
 
 def show_policy_replay(thread: str, policy: Path, workspace: Path, as_json: bool) -> int:
     """Print what a policy would block of a run, and where it would ask. Returns 1 where it blocks any."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     _, registry = open_policy(settings)
     other = read_policy(_text(policy), policy)
     check_policy(other, registry)
@@ -102,7 +103,7 @@ def _text(policy: Path) -> str:
 
 def show_diff(before: str, after: str, workspace: Path, as_json: bool) -> int:
     """Print what differs between two runs. Returns 1 where anything does."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     runs = [str(find_run(settings, name)["run_id"]) for name in (before, after)]
     with closing(open_records_file(settings)) as connection:
         lines = diff_runs(connection, *runs)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.table import Table
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.cli.views.audit.chain_views import open_records_file
@@ -24,14 +25,14 @@ from planwright.replay.tuning import (
     score_of,
     value_now,
 )
-from planwright.settings.settings import FILE_NAME, Settings, load
+from planwright.settings.settings import FILE_NAME, Settings
 
 NOTHING = "nothing on record speaks for another setting"
 
 
 def show_tuning(workspace: Path, as_json: bool) -> int:
     """Print what each candidate would have changed, and the change that is proposed. Changes nothing."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     with closing(open_records_file(settings)) as connection:
         runs = list(past_runs(connection, open_records(settings.store_folder, url=settings.store_url).blobs))
     scores = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import RenderableType
 from rich.text import Text
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.sessions.progress import Progress, read_progress
 from planwright.checkpoints.sessions.session import COLUMNS, Session
 from planwright.cli.views import rendering as views
@@ -22,7 +23,7 @@ from planwright.domain.errors import RunError
 from planwright.domain.run_context import read_context
 from planwright.presentation.rows import Report
 from planwright.settings.profile import in_force, with_more
-from planwright.settings.settings import Settings, load
+from planwright.settings.settings import Settings
 
 _FROM = "FROM sessions s JOIN runs r USING (run_id) WHERE (:open = 0 OR r.ended_at IS NULL)"
 _LIST = f"SELECT {COLUMNS} {_FROM} ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"
@@ -36,7 +37,7 @@ WATCH_S = 1.0
 
 def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -> int:
     """List a page of sessions, the newest first, and say how many there are."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     rows, total = _sessions(settings, open_only, page)
     if as_json:
         sessions = [session_json(session) for session in rows]
@@ -93,7 +94,7 @@ def _clock(moment: datetime) -> str:
 
 def show_session(thread: str, workspace: Path, as_json: bool) -> int:
     """Show how one session stands, how far it is, and what is left of its budget."""
-    settings = load(workspace)
+    settings = load_trusted(workspace)
     session, progress = session_standing(settings, thread)
     if as_json:
         both = {**session_json(session), "progress": progress.model_dump(mode="json")}
@@ -140,7 +141,7 @@ def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
 
 def watch_session(thread: str, workspace: Path, as_json: bool) -> int:
     """Print how far a session is whenever that changes, until it stands still."""
-    settings, last = load(workspace), ("", "")
+    settings, last = load_trusted(workspace), ("", "")
     while True:
         session, progress = session_standing(settings, thread)
         if (seen := (progress.progress_id, session.state)) != last:  # its end may come between the two reads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -83,9 +84,8 @@ async def test_it_is_given_back_also_where_the_store_fails_for_longer(
     for _ in range(3):
         with contextlib.suppress(StoreFailed):
             database.call("mend", lambda c: c.execute("SELECT 1").fetchone())
-    mended = database.engine.open()
-    mended.execute("DROP TRIGGER broken")
-    mended.close()
+    with contextlib.closing(sqlite3.connect(database.path)) as mended, mended:
+        mended.execute("DROP TRIGGER broken")
     assert rows(bench) == [("in_doubt", owner(bench), UNRECORDED)]
 
 

@@ -17,7 +17,6 @@ from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 from tests.capabilities.mcp.test_servers import call
 from tests.conftest import trust_servers
 
@@ -202,5 +201,5 @@ def test_trust_from_before_is_asked_for_again_where_a_file_is_named(
     for args, stands in ((["mine.py"], "untrusted"), (["-c", "true"], "trusted")):
         plug(tmp_path, *args, command="sh")
         (standing,) = read_standings(load(tmp_path))
-        Trust(load(tmp_path).store_folder).give(standing.server, {}, "ada", utc_now())
+        Trust(load(tmp_path).workspace).give(standing.server, {}, "ada")
         assert state(tmp_path) == stands

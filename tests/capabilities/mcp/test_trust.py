@@ -13,7 +13,6 @@ from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.mcp.trust import Trust
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 
 
 def states(folder: Path, servers: dict[str, Any], **flags: Any) -> dict[str, str]:
@@ -24,9 +23,9 @@ def states(folder: Path, servers: dict[str, Any], **flags: Any) -> dict[str, str
 
 def trust_all(folder: Path) -> Trust:
     """Trust every server of a folder."""
-    trust = Trust(load(folder).store_folder)
+    trust = Trust(load(folder).workspace)
     for standing in read_standings(load(folder)):
-        trust.give(standing.server, standing.files, "ada", utc_now())
+        trust.give(standing.server, standing.files, "ada")
     return trust
 
 
@@ -51,8 +50,8 @@ def test_the_file_says_what_is_trusted_and_by_whom_but_no_value_of_a_variable(tm
     states(tmp_path, {"one": {"command": "sh", "args": ["-c", "true"], "env": {"KEY": "s3cret"}}})
     text = trust_all(tmp_path).path.read_text("utf-8")
     assert "s3cret" not in text
-    (given,) = json.loads(text).values()
-    assert given["starts"] == '["sh", "-c", "true"]'
+    given = json.loads(text)["trusted"]["mcp one"]
+    assert given["shows"] == '["sh", "-c", "true"]'
     assert given["given_by"] == "ada"
 
 
@@ -83,7 +82,7 @@ def test_what_is_trusted_and_taken_back_at_the_same_time_stays_so(tmp_path: Path
     standing = {one.name: one for one in read_standings(load(tmp_path))}
     trust_all(tmp_path)
     trusted, untrusted = names[::2], names[1::2]
-    trust = Trust(load(tmp_path).store_folder)
+    trust = Trust(load(tmp_path).workspace)
     for name in trusted:
         trust.take_back(name)
 
@@ -91,7 +90,7 @@ def test_what_is_trusted_and_taken_back_at_the_same_time_stays_so(tmp_path: Path
         if name in untrusted:
             assert trust.take_back(name)
         else:
-            trust.give(standing[name].server, standing[name].files, "ada", utc_now())
+            trust.give(standing[name].server, standing[name].files, "ada")
 
     with ThreadPoolExecutor(8) as people:
         list(people.map(change, names))

@@ -2,7 +2,8 @@
 
 A finder behind all others serves the listed modules and what these import by name from beside them, and
 nothing else that lies there. So a file takes the place of no library, and none is imported because
-a library looks for it.
+a library looks for it. They are compiled from their sources each time: what lies in `__pycache__` may have
+been put there by who wrote the folder, and a hash of the source says nothing of it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,29 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    ModuleSpec,
+    SourceFileLoader,
+)
 from importlib.util import spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from planwright.domain.errors import SetupError
+
+
+class SourceAlone(SourceFileLoader):
+    """Loads a module from its source, and neither reads nor writes what was compiled of it before."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the source."""
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 class WorkspaceFinder(MetaPathFinder):
@@ -37,7 +55,8 @@ class WorkspaceFinder(MetaPathFinder):
             spec.submodule_search_locations = [str(home)]
             return spec
         inner = [str(home.parent)] if home.name == "__init__.py" else None
-        return spec_from_file_location(name, home, submodule_search_locations=inner)
+        loader = SourceAlone(name, str(home))
+        return spec_from_file_location(name, home, loader=loader, submodule_search_locations=inner)
 
 
 def serve(workspace: Path, names: Iterable[str]) -> None:
@@ -62,6 +81,9 @@ def serve(workspace: Path, names: Iterable[str]) -> None:
     sys.meta_path[:] = [
         finder for finder in sys.meta_path if not isinstance(finder, WorkspaceFinder) or finder.homes
     ]
+    for folder in (part for home in homes.values() for part in _folders_of(home)):
+        loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceAlone, SOURCE_SUFFIXES)
+        sys.path_importer_cache[str(folder)] = FileFinder(str(folder), *loaders)
     if homes:
         sys.meta_path.append(WorkspaceFinder(homes))
 
@@ -82,6 +104,14 @@ def module_homes(workspace: Path, names: Iterable[str]) -> dict[str, Path]:
         homes[name] = home
         pending += _imported_by(home)
     return homes
+
+
+def _folders_of(home: Path) -> list[Path]:
+    """List the folders of a package, in which Python looks for its parts; none for a module."""
+    if home.is_file() and home.name != "__init__.py":
+        return []
+    folder = home if home.is_dir() else home.parent
+    return [folder, *(path for path in folder.rglob("*") if path.is_dir())]
 
 
 def _lies_in(workspace: Path, name: str) -> bool:
@@ -126,7 +156,7 @@ def _unload(name: str) -> None:
 
 
 def _installed(name: str) -> str | None:
-    """Say where a module comes from that is found without a workspace; None when there is none."""
+    """Say where a module comes from that is loaders without a workspace; None when there is none."""
     for finder in sys.meta_path:
         if not isinstance(finder, WorkspaceFinder) and (spec := finder.find_spec(name, None)):
             return spec.origin or next(iter(spec.submodule_search_locations or ()), name)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.capabilities.workspace_modules import WorkspaceFinder, module_homes
+from planwright.capabilities.trust.workspace_modules import WorkspaceFinder, module_homes
 from planwright.domain.errors import CapabilityForbidden, SetupError
 from planwright.graph.call_context import workspace_jail
 from planwright.settings.settings import load
