@@ -23,7 +23,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
-from planwright.capabilities.signature import check_fields
+from planwright.capabilities.signature import check_fields, with_optional_fields
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -57,13 +57,15 @@ def from_tool(brought: object) -> Capability:
     risk: Risk = _one_of(tool, "risk", metadata.get("risk", hints.risk(mode)), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    injected = _injected(tool)
+    injected, optional = _injected(tool), _optional(args)
 
     def call(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        return _returned(tool.invoke(_input(tool, arguments, injected, planwright_call)))
+        given = _given(arguments, optional)
+        return _returned(tool.invoke(_input(tool, given, injected, planwright_call)))
 
     async def acall(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        return _returned(await tool.ainvoke(_input(tool, arguments, injected, planwright_call)))
+        given = _given(arguments, optional)
+        return _returned(await tool.ainvoke(_input(tool, given, injected, planwright_call)))
 
     return Capability(
         name=tool.name,
@@ -138,7 +140,7 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
     ]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
-    model = _without(tool, args, injected) if injected else args
+    model = with_optional_fields(_without(tool, args, injected) if injected else args)
     check_fields(tool.name, model)
     return model
 
@@ -163,6 +165,16 @@ def _kind(info: FieldInfo) -> Injected | None:
             field = getattr(mark, "field", None)
             return "state" if field is None else "messages" if field == "messages" else None
     return None
+
+
+def _optional(args: type[BaseModel]) -> frozenset[str]:
+    fields = args.model_fields.items()
+    return frozenset(name for name, info in fields if info.default is None and not info.is_required())
+
+
+def _given(arguments: Mapping[str, JsonValue], optional: frozenset[str]) -> dict[str, JsonValue]:
+    """Leave out what is None by default: LangChain puts it in, and checks no default by the field's type."""
+    return {name: value for name, value in arguments.items() if value is not None or name not in optional}
 
 
 def _input(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from copy import copy
+from typing import Annotated, Any, Optional, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
@@ -57,7 +58,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     if "return" not in hints:
         raise SetupError(f"capability {name} does not say what it returns", "add a return type")
     try:
-        model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model = with_optional_fields(create_model(name, __config__=ConfigDict(extra="forbid"), **fields))
         check_fields(name, model)
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
@@ -72,6 +73,22 @@ def _result_of(declared: type[object]) -> TypeAdapter[object]:
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return ANY_RESULT
     return ANY_RESULT if result.core_schema["type"] == "any" else result
+
+
+def with_optional_fields(model: type[BaseModel]) -> type[BaseModel]:
+    """Let a field whose default is None take None: `region: str = None` is often written so."""
+    mended: dict[str, Any] = {}
+    for name, info in model.model_fields.items():
+        if info.is_required() or info.default is not None or info.default_factory is not None:
+            continue
+        declared = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        try:
+            TypeAdapter[object](declared).validate_python(None)
+        except ValidationError:
+            mended[name] = field = copy(info)
+            field.annotation, field.metadata = Optional[declared], []  # noqa: UP045 - of any annotation
+    fields = {name: (field.annotation, field) for name, field in mended.items()}
+    return create_model(model.__name__, __base__=model, **fields) if fields else model
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool, InjectedToolArg, InjectedToolCallId, 
 from langgraph.config import get_stream_writer
 from langgraph.prebuilt import InjectedState, InjectedStore, ToolRuntime
 from langgraph.types import Command
+from pydantic import Field
 
 from planwright.domain.errors import SetupError
 from planwright.models.conversation.call_arguments import wire_name
@@ -82,6 +83,11 @@ def artifact(word: str) -> tuple[str, list[int]]:
     return word, [1, 2]
 
 
+def region(word: str, region: str = None, most: Annotated[int, Field(gt=0)] = None) -> str:  # type: ignore[assignment]  # noqa: RUF013
+    """Say a word."""
+    return f"{word} {region} {most}"
+
+
 class Asynchronous(BaseTool):
     """A tool that only waits."""
 
@@ -119,6 +125,7 @@ SHAPES: dict[str, tuple[BaseTool, object]] = {
     "a command with a message": (of(command), "A told"),
     "a command without": (of(update), {"mood": "A"}),
     "a message": (of(message), "A told"),
+    "None by default and not by its type": (of(region), "A None None"),
     "it streams": (of(streams), "A"),
     "content and artifact": (of(artifact, response_format="content_and_artifact"), "A"),
     "the answer itself": (of(streams, return_direct=True), "A"),
