@@ -9,7 +9,7 @@ from copy import copy
 from typing import Annotated, Any, Optional, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
@@ -75,20 +75,60 @@ def _result_of(declared: type[object]) -> TypeAdapter[object]:
     return ANY_RESULT if result.core_schema["type"] == "any" else result
 
 
+def arguments_of(function: Function) -> type[BaseModel]:
+    """Read the arguments of a function that was not written for us; one without a type may be anything.
+
+    What a call could not give is left to the function: `*args`, `**options`, what has no name, and a default
+    that JSON does not have. Raises TypeError, NameError or PydanticUserError where that is no default.
+    """
+    hints, fields = get_type_hints(function, include_extras=True), dict[str, Any]()
+    parameters = inspect.signature(function).parameters.values()
+    for parameter in parameters:
+        name, default = parameter.name, parameter.default
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        named = parameter.kind is not parameter.POSITIONAL_ONLY and not name.startswith("_")
+        hint, required = hints.get(name, Any), default is parameter.empty
+        if required and not named:
+            raise TypeError(f"`{name}` cannot be passed by name")
+        if required or (named and _has_json(hint, default)):
+            fields[name] = (hint, ... if required else default)
+    first = next(iter(parameters), None)
+    if first and first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
+        raise TypeError(f"`{str(first).partition(':')[0]}` cannot be passed by name")
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model = with_optional_fields(create_model(function.__name__, __config__=config, **fields))
+    check_fields(function.__name__, model)
+    return model
+
+
+def _has_json(hint: Any, default: object) -> bool:
+    """Say whether an argument and its default are the same once they were JSON."""
+    config = ConfigDict(arbitrary_types_allowed=True)
+    try:
+        model = with_optional_fields(create_model("one", __config__=config, value=(hint, default)))
+        spelled = model().model_dump(mode="json", warnings=False)
+        model.model_validate(spelled)
+        model.model_json_schema()
+    except (PydanticUserError, TypeError, ValueError):
+        return False
+    return hint is not Any or type(spelled["value"]) is type(default)
+
+
 def with_optional_fields(model: type[BaseModel]) -> type[BaseModel]:
     """Let a field whose default is None take None: `region: str = None` is often written so."""
-    mended: dict[str, Any] = {}
+    config, mended = ConfigDict(arbitrary_types_allowed=True), dict[str, Any]()
     for name, info in model.model_fields.items():
         if info.is_required() or info.default is not None or info.default_factory is not None:
             continue
-        declared = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        declared: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         try:
-            TypeAdapter[object](declared).validate_python(None)
+            create_model("one", __config__=config, value=(declared, ...)).model_validate({"value": None})
         except ValidationError:
-            mended[name] = field = copy(info)
+            field = copy(info)
             field.annotation, field.metadata = Optional[declared], []  # noqa: UP045 - of any annotation
-    fields = {name: (field.annotation, field) for name, field in mended.items()}
-    return create_model(model.__name__, __base__=model, **fields) if fields else model
+            mended[name] = (field.annotation, field)
+    return create_model(model.__name__, __base__=model, **mended) if mended else model
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:
