@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.runnables import ensure_config
@@ -24,7 +24,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
-from planwright.capabilities.signature import arguments_of, check_fields, with_optional_fields
+from planwright.capabilities.signature import Fields, arguments_of, check_fields, with_optional_fields
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -61,12 +61,12 @@ def from_tool(brought: object) -> Capability:
     injected, optional = _injected(tool), _optional(args)
 
     def call(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        given = _given(arguments, optional)
-        return _returned(tool.invoke(_input(tool, given, injected, planwright_call)))
+        values = _without_defaults(arguments, optional)
+        return _returned(tool.invoke(_input(tool, values, injected, planwright_call)))
 
     async def acall(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        given = _given(arguments, optional)
-        return _returned(await tool.ainvoke(_input(tool, given, injected, planwright_call)))
+        values = _without_defaults(arguments, optional)
+        return _returned(await tool.ainvoke(_input(tool, values, injected, planwright_call)))
 
     return Capability(
         name=tool.name,
@@ -217,7 +217,7 @@ def _optional(args: type[BaseModel]) -> frozenset[str]:
     return frozenset(name for name, info in fields if info.default is None and not info.is_required())
 
 
-def _given(arguments: Mapping[str, JsonValue], optional: frozenset[str]) -> dict[str, JsonValue]:
+def _without_defaults(arguments: Mapping[str, JsonValue], optional: frozenset[str]) -> dict[str, JsonValue]:
     """Leave out what is None by default: LangChain puts it in, and checks no default by the field's type."""
     return {name: value for name, value in arguments.items() if value is not None or name not in optional}
 
@@ -264,7 +264,7 @@ def _without(tool: BaseTool, args: type[BaseModel], injected: Sequence[str]) -> 
     if checks.field_validators or checks.model_validators or checks.validators or checks.root_validators:
         cause = f"the tool {tool.name} has injected arguments, and checks of its own as methods"
         raise SetupError(cause, "write the checks beside the types: Annotated[…, AfterValidator(…)]")
-    fields: dict[str, Any] = {
+    fields: Fields = {
         name: (info.annotation, info) for name, info in args.model_fields.items() if name not in injected
     }
     return create_model(args.__name__, __config__=args.model_config, **fields)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Annotated, Any, Optional, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
 
@@ -19,6 +19,9 @@ from planwright.domain.hashing import problems_of
 from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
+Fields = dict[str, Any]
+"""Fields of a model by name, as pydantic's `create_model` takes them: a type, and a default or a field."""
+_OF_ANY_TYPE = ConfigDict(arbitrary_types_allowed=True)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
 
@@ -38,7 +41,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
         raise SetupError(
             f"capability {name}: {error}", "import that type at the top of the module"
         ) from error
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     context = None
     for parameter in inspect.signature(function).parameters.values():
         if hints.get(parameter.name) is CallContext:
@@ -81,17 +84,17 @@ def arguments_of(function: Function) -> type[BaseModel]:
     What a call could not give is left to the function: `*args`, `**options`, what has no name, and a default
     that JSON does not have. Raises TypeError, NameError or PydanticUserError where that is no default.
     """
-    hints, fields = get_type_hints(function, include_extras=True), dict[str, Any]()
+    hints, fields = get_type_hints(function, include_extras=True), Fields()
     parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
         name, default = parameter.name, parameter.default
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         named = parameter.kind is not parameter.POSITIONAL_ONLY and not name.startswith("_")
-        hint, required = hints.get(name, Any), default is parameter.empty
+        hint, required = hints.get(name, JsonValue), default is parameter.empty
         if required and not named:
             raise TypeError(f"`{name}` cannot be passed by name")
-        if required or (named and _has_json(hint, default)):
+        if required or (named and _has_json({"value": (hint, default)})):
             fields[name] = (hint, ... if required else default)
     first = next(iter(parameters), None)
     if first and first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
@@ -102,28 +105,30 @@ def arguments_of(function: Function) -> type[BaseModel]:
     return model
 
 
-def _has_json(hint: Any, default: object) -> bool:
-    """Say whether an argument and its default are the same once they were JSON."""
-    config = ConfigDict(arbitrary_types_allowed=True)
+def _has_json(field: Fields) -> bool:
+    """Say whether the default of the field `value` is the same once it was JSON."""
+    hint, default = field["value"]
     try:
-        model = with_optional_fields(create_model("one", __config__=config, value=(hint, default)))
+        model = with_optional_fields(create_model("one", __config__=_OF_ANY_TYPE, **field))
         spelled = model().model_dump(mode="json", warnings=False)
         model.model_validate(spelled)
         model.model_json_schema()
     except (PydanticUserError, TypeError, ValueError):
         return False
-    return hint is not Any or type(spelled["value"]) is type(default)
+    return hint is not JsonValue or type(spelled["value"]) is type(default)
 
 
 def with_optional_fields(model: type[BaseModel]) -> type[BaseModel]:
     """Let a field whose default is None take None: `region: str = None` is often written so."""
-    config, mended = ConfigDict(arbitrary_types_allowed=True), dict[str, Any]()
+    mended = Fields()
     for name, info in model.model_fields.items():
         if info.is_required() or info.default is not None or info.default_factory is not None:
             continue
         declared: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
         try:
-            create_model("one", __config__=config, value=(declared, ...)).model_validate({"value": None})
+            create_model("one", __config__=_OF_ANY_TYPE, value=(declared, ...)).model_validate(
+                {"value": None}
+            )
         except ValidationError:
             field = copy(info)
             field.annotation, field.metadata = Optional[declared], []  # noqa: UP045 - of any annotation

@@ -22,8 +22,8 @@ def flaw_of(args: object) -> str:
         excerpt = whole(args)[:200] if isinstance(args, str) else type(args).__name__
         return f"the arguments are no JSON object: {excerpt}"
     flaws = ((name, _unstorable({name: value})) for name, value in args.items())
-    found = (f"the argument {whole(str(name))} cannot be stored: {flaw}" for name, flaw in flaws if flaw)
-    return next(found, "")
+    words = (f"the argument {whole(str(name))} cannot be stored: {flaw}" for name, flaw in flaws if flaw)
+    return next(words, "")
 
 
 def _unstorable(args: dict[str, object]) -> str:

@@ -32,3 +32,4 @@ def test_arguments_that_can_be_stored_have_no_flaw(args: dict[str, object]) -> N
 
 def test_a_name_that_is_half_a_letter_is_shown_as_what_it_is_not() -> None:
     assert flaw_of({"\ud800": 1}).startswith("the argument ? cannot be stored: ")
+    assert flaw_of({"": "\ud800"}).startswith("the argument  cannot be stored: ")
