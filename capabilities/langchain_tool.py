@@ -6,9 +6,9 @@ A tool that comes from an MCP server by an adapter has the server's hints there.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.runnables import ensure_config
@@ -16,6 +16,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, StructuredTool
 from langgraph.prebuilt import InjectedState, ToolRuntime
 from langgraph.types import Command
 from pydantic import BaseModel, JsonValue, create_model
+from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
@@ -23,7 +24,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.encoding import ANY_RESULT
 from planwright.capabilities.mcp.hints import read_hints
 from planwright.capabilities.mcp.schema_arguments import arguments_by
-from planwright.capabilities.signature import check_fields
+from planwright.capabilities.signature import Fields, arguments_of, check_fields, with_optional_fields
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 
@@ -45,9 +46,9 @@ def from_tool(brought: object) -> Capability:
     A plain function is made a tool first, and a capability stays what it is. Raises SetupError for what is no
     tool, for one without a schema, or whose declaration is not one of ours.
     """
-    if isinstance(brought, Capability):
-        return brought
-    tool = brought if isinstance(brought, BaseTool) else _of_function(brought)
+    tool = brought if isinstance(brought, BaseTool | Capability) else _of_function(brought)
+    if isinstance(tool, Capability):
+        return tool
     args = _arguments(tool)
     metadata = tool.metadata or {}
     _refuse_slips(tool, metadata)
@@ -57,13 +58,15 @@ def from_tool(brought: object) -> Capability:
     risk: Risk = _one_of(tool, "risk", metadata.get("risk", hints.risk(mode)), get_args(Risk))
     effect: Effect = _one_of(tool, "effect", metadata.get("effect", hints.effect(mode)), get_args(Effect))
 
-    injected = _injected(tool)
+    injected, optional = _injected(tool), _optional(args)
 
     def call(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        return _returned(tool.invoke(_input(tool, arguments, injected, planwright_call)))
+        values = _without_defaults(arguments, optional)
+        return _returned(tool.invoke(_input(tool, values, injected, planwright_call)))
 
     async def acall(planwright_call: CallContext, **arguments: JsonValue) -> object:
-        return _returned(await tool.ainvoke(_input(tool, arguments, injected, planwright_call)))
+        values = _without_defaults(arguments, optional)
+        return _returned(await tool.ainvoke(_input(tool, values, injected, planwright_call)))
 
     return Capability(
         name=tool.name,
@@ -104,17 +107,57 @@ def _nearest(word: str, choices: Sequence[str]) -> str | None:
     return lowered[near[0]] if near else None
 
 
-def _of_function(function: object) -> BaseTool:
+def _of_function(function: object) -> BaseTool | Capability:
+    """Take a function by its own signature; by LangChain's reading only where a type of LangChain is in it.
+
+    LangChain keeps arguments back that are named `config`, `args` or `kwargs`, and fills in `**options`.
+    """
     if not inspect.isroutine(function):
         cause = f"`tools` holds {_shortly(function)}, which is no tool"
         raise SetupError(cause, "pass LangChain tools, or functions with types and a docstring")
     try:
+        if not any(map(_of_langchain, get_type_hints(function, include_extras=True).values())):
+            return _by_signature(function)
         if inspect.iscoroutinefunction(function):
             return StructuredTool.from_function(coroutine=function)
         return StructuredTool.from_function(function)
-    except (TypeError, ValueError) as error:
-        cause = f"the function {function.__name__} is no tool: {error}"
-        raise SetupError(cause, "give it types and a docstring") from error
+    except (TypeError, ValueError, NameError, PydanticUserError) as error:
+        cause = f"the function {function.__name__} is no tool: {str(error).splitlines()[0]}"
+        raise SetupError(
+            cause, "give it types and a docstring, or wrap it in a function that has them"
+        ) from error
+
+
+def _by_signature(function: Callable[..., object]) -> Capability:
+    if not (function.__doc__ or "").strip():
+        raise ValueError("it has no docstring")
+
+    def call(**arguments: JsonValue) -> object:
+        return _returned(function(**arguments))
+
+    async def acall(**arguments: JsonValue) -> object:
+        result = function(**arguments)
+        return _returned(await result if inspect.isawaitable(result) else result)
+
+    return Capability(
+        name=function.__name__,
+        description=inspect.cleandoc(function.__doc__ or "").split("\n\n")[0].replace("\n", " "),
+        function=acall if inspect.iscoroutinefunction(function) else call,
+        args=arguments_of(function),
+        result=ANY_RESULT,
+        mode="destructive",
+        risk="Critical",
+        effect="blind",
+        declared=False,
+        result_schema=ANY_RESULT.json_schema(),
+        source=function,
+    )
+
+
+def _of_langchain(hint: object) -> bool:
+    """Say whether a type of LangChain or LangGraph, or a mark of theirs, is in a type."""
+    home = str(getattr(hint, "__module__", "")).partition(".")[0]
+    return home in ("langchain_core", "langgraph", "langchain") or any(map(_of_langchain, get_args(hint)))
 
 
 def _shortly(thing: object) -> str:
@@ -138,8 +181,12 @@ def _arguments(tool: BaseTool) -> type[BaseModel]:
     ]:
         cause = f"the tool {tool.name} has `{needed[0]}` injected, which nobody does here"
         raise SetupError(cause, "give it a default, or write a capability, which has a CallContext")
-    model = _without(tool, args, injected) if injected else args
-    check_fields(tool.name, model)
+    model = with_optional_fields(_without(tool, args, injected) if injected else args)
+    try:
+        check_fields(tool.name, model)
+    except PydanticUserError as error:
+        cause = f"the tool {tool.name} has no schema of its arguments: {error.message}"
+        raise SetupError(cause, "use types that JSON can hold") from error
     return model
 
 
@@ -163,6 +210,16 @@ def _kind(info: FieldInfo) -> Injected | None:
             field = getattr(mark, "field", None)
             return "state" if field is None else "messages" if field == "messages" else None
     return None
+
+
+def _optional(args: type[BaseModel]) -> frozenset[str]:
+    fields = args.model_fields.items()
+    return frozenset(name for name, info in fields if info.default is None and not info.is_required())
+
+
+def _without_defaults(arguments: Mapping[str, JsonValue], optional: frozenset[str]) -> dict[str, JsonValue]:
+    """Leave out what is None by default: LangChain puts it in, and checks no default by the field's type."""
+    return {name: value for name, value in arguments.items() if value is not None or name not in optional}
 
 
 def _input(
@@ -207,7 +264,7 @@ def _without(tool: BaseTool, args: type[BaseModel], injected: Sequence[str]) -> 
     if checks.field_validators or checks.model_validators or checks.validators or checks.root_validators:
         cause = f"the tool {tool.name} has injected arguments, and checks of its own as methods"
         raise SetupError(cause, "write the checks beside the types: Annotated[…, AfterValidator(…)]")
-    fields: dict[str, Any] = {
+    fields: Fields = {
         name: (info.annotation, info) for name, info in args.model_fields.items() if name not in injected
     }
     return create_model(args.__name__, __config__=args.model_config, **fields)

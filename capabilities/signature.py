@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from copy import copy
+from typing import Annotated, Any, Optional, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
-from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticSchemaGenerationError, PydanticUserError
 from pydantic.fields import FieldInfo
 
 from planwright.capabilities.call_context import CallContext
@@ -18,6 +19,9 @@ from planwright.domain.hashing import problems_of
 from planwright.domain.risk import Effect
 
 Function = Callable[..., Any]
+Fields = dict[str, Any]
+"""Fields of a model by name, as pydantic's `create_model` takes them: a type, and a default or a field."""
+_OF_ANY_TYPE = ConfigDict(arbitrary_types_allowed=True)
 _NAME = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z][a-z0-9_-]*)*")
 
 
@@ -37,7 +41,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
         raise SetupError(
             f"capability {name}: {error}", "import that type at the top of the module"
         ) from error
-    fields: dict[str, Any] = {}
+    fields: Fields = {}
     context = None
     for parameter in inspect.signature(function).parameters.values():
         if hints.get(parameter.name) is CallContext:
@@ -57,7 +61,7 @@ def signature(name: str, function: Function) -> tuple[type[BaseModel], TypeAdapt
     if "return" not in hints:
         raise SetupError(f"capability {name} does not say what it returns", "add a return type")
     try:
-        model = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+        model = with_optional_fields(create_model(name, __config__=ConfigDict(extra="forbid"), **fields))
         check_fields(name, model)
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise SetupError(f"capability {name}: {error}", "use types that JSON can hold") from error
@@ -72,6 +76,64 @@ def _result_of(declared: type[object]) -> TypeAdapter[object]:
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema):
         return ANY_RESULT
     return ANY_RESULT if result.core_schema["type"] == "any" else result
+
+
+def arguments_of(function: Function) -> type[BaseModel]:
+    """Read the arguments of a function that was not written for us; one without a type may be anything.
+
+    What a call could not give is left to the function: `*args`, `**options`, what has no name, and a default
+    that JSON does not have. Raises TypeError, NameError or PydanticUserError where that is no default.
+    """
+    hints, fields = get_type_hints(function, include_extras=True), Fields()
+    parameters = inspect.signature(function).parameters.values()
+    for parameter in parameters:
+        name, default = parameter.name, parameter.default
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        named = parameter.kind is not parameter.POSITIONAL_ONLY and not name.startswith("_")
+        hint, required = hints.get(name, JsonValue), default is parameter.empty
+        if required and not named:
+            raise TypeError(f"`{name}` cannot be passed by name")
+        if required or (named and _has_json({"value": (hint, default)})):
+            fields[name] = (hint, ... if required else default)
+    first = next(iter(parameters), None)
+    if first and first.kind in (first.VAR_POSITIONAL, first.VAR_KEYWORD):
+        raise TypeError(f"`{str(first).partition(':')[0]}` cannot be passed by name")
+    config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model = with_optional_fields(create_model(function.__name__, __config__=config, **fields))
+    check_fields(function.__name__, model)
+    return model
+
+
+def _has_json(field: Fields) -> bool:
+    """Say whether the default of the field `value` is the same once it was JSON."""
+    hint, default = field["value"]
+    try:
+        model = with_optional_fields(create_model("one", __config__=_OF_ANY_TYPE, **field))
+        spelled = model().model_dump(mode="json", warnings=False)
+        model.model_validate(spelled)
+        model.model_json_schema()
+    except (PydanticUserError, TypeError, ValueError):
+        return False
+    return hint is not JsonValue or type(spelled["value"]) is type(default)
+
+
+def with_optional_fields(model: type[BaseModel]) -> type[BaseModel]:
+    """Let a field whose default is None take None: `region: str = None` is often written so."""
+    mended = Fields()
+    for name, info in model.model_fields.items():
+        if info.is_required() or info.default is not None or info.default_factory is not None:
+            continue
+        declared: Any = Annotated[info.annotation, *info.metadata] if info.metadata else info.annotation
+        try:
+            create_model("one", __config__=_OF_ANY_TYPE, value=(declared, ...)).model_validate(
+                {"value": None}
+            )
+        except ValidationError:
+            field = copy(info)
+            field.annotation, field.metadata = Optional[declared], []  # noqa: UP045 - of any annotation
+            mended[name] = (field.annotation, field)
+    return create_model(model.__name__, __base__=model, **mended) if mended else model
 
 
 def check_fields(name: str, model: type[BaseModel]) -> None:

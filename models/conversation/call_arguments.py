@@ -14,20 +14,25 @@ DEEPEST = 64  # pydantic's own limit is 255, counted with the models around the 
 
 
 def flaw_of(args: object) -> str:
-    """Say why arguments are no JSON object that can be stored and sent back; empty when they are.
+    """Say which argument cannot be stored and sent back, or that all are no JSON object; else empty.
 
     Not taken are halves of surrogate pairs, huge numbers, NaN and infinity, and deep nesting.
     """
     if not isinstance(args, dict):
         excerpt = whole(args)[:200] if isinstance(args, str) else type(args).__name__
         return f"the arguments are no JSON object: {excerpt}"
+    flaws = ((name, _unstorable({name: value})) for name, value in args.items())
+    words = (f"the argument {whole(str(name))} cannot be stored: {flaw}" for name, flaw in flaws if flaw)
+    return next(words, "")
+
+
+def _unstorable(args: dict[str, object]) -> str:
     try:
         storable(args)
         json.dumps(args, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        return f"the arguments cannot be stored: {error}"
-    deep = f"the arguments cannot be stored: nested deeper than {DEEPEST} levels"
-    return deep if _deeper(args, DEEPEST) else ""
+        return str(error)
+    return f"nested deeper than {DEEPEST} levels" if _deeper(args, DEEPEST) else ""
 
 
 def whole(text: str) -> str:

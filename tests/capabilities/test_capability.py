@@ -52,6 +52,17 @@ def test_arguments_are_completed_with_their_defaults() -> None:
     assert found == {"address": {"city": "Delft", "zip": 0}, "weight": 2.5, "note": "none"}
 
 
+def test_what_is_none_by_default_may_be_none_whatever_its_type_says() -> None:
+    @capability("parcel.find", mode="read_only")
+    def find(city: str, most: Annotated[int, Field(gt=0)] = None) -> str:  # type: ignore[assignment]  # noqa: RUF013
+        """Find a parcel."""
+        return f"{city} {most}"
+
+    assert check_arguments(find, {"city": "Delft"}) == {"city": "Delft", "most": None}
+    with pytest.raises(CapabilityRejected, match="most: input should be greater than 0"):
+        check_arguments(find, {"city": "Delft", "most": 0})
+
+
 @pytest.mark.parametrize(
     ("params", "said"),
     [
