@@ -162,25 +162,22 @@ def test_the_card_of_a_plan_asks_it_as_well(desk: Desk, station: Station) -> Non
     assert station.asked == ["Rome", "Rome"]
 
 
-def test_the_other_calls_of_a_reply_are_asked_for_no_more_once_it_is_said(station: Station) -> None:
-    agent = station.agent(reply(call("Rome"), call("Oslo", number=1)), "Sunny in both.")
+@pytest.mark.parametrize("door", ["agent", "command line"])
+def test_the_other_calls_of_a_reply_are_asked_for_no_more_once_it_is_said(
+    desk: Desk, station: Station, door: str
+) -> None:
+    calls = [call(city, number=number) for number, city in enumerate(("Rome", "Oslo", "Bonn"))]
+    agent = station.agent(reply(*calls), "Sunny in all.")
     asked = gates(ask(agent, "monday"))
-    while asked:
-        assert all(gate["undeclared"] == ["get_weather"] for gate in asked)
-        out = agent.invoke(
-            Command(
-                resume={
-                    asked[0]["gate_id"]: {
-                        "type": "approve",
-                        "remember": {"tools": {"get_weather": "reads"}},
-                    }
-                }
-            ),
-            thread("monday"),
-        )
-        assert len(gates(out)) < len(asked)
-        asked = gates(out)
-    assert sorted(station.asked) == ["Oslo", "Rome"]
+    assert [gate["undeclared"] for gate in asked] == [["get_weather"]] * 3
+    if door == "agent":
+        said = {"type": "approve", "remember": {"tools": {"get_weather": "reads"}}}
+        out = agent.invoke(Command(resume={asked[-1]["gate_id"]: said}), thread("monday"))
+    else:
+        desk.run("approve", asked[-1]["gate_id"], "--tool", "get_weather=reads")
+        out = agent.invoke(None, thread("monday"))
+    assert gates(out) == []
+    assert (out["status"], sorted(station.asked)) == ("completed", ["Bonn", "Oslo", "Rome"])
 
 
 @pytest.mark.parametrize("tools", [{"mail.send": "reads"}, {"get_weather": "anything"}])
