@@ -58,6 +58,8 @@ class Station:
         def get_weather(city: str) -> str:
             """Tell the weather."""
             self.asked.append(city)
+            if city == "Atlantis":
+                raise KeyError(city)
             return f"sunny in {city}"
 
         tools = [Changed() if changed else get_weather]
@@ -160,6 +162,19 @@ def test_the_card_of_a_plan_asks_it_as_well(desk: Desk, station: Station) -> Non
     assert answer(agent, "monday", "reads")["status"] == "completed"
     assert ask(station.agent(PLAN, "Sunny."), "tuesday")["status"] == "completed"
     assert station.asked == ["Rome", "Rome"]
+
+
+def test_a_read_that_raises_is_told_as_one(desk: Desk, station: Station) -> None:
+    out = first(station, "reads", reply(call("Atlantis")), "There is no such city.")
+    assert (gates(out), out["status"]) == ([], "completed")
+    assert desk.rows("SELECT status, error FROM effects") == [("failed", "get_weather failed: KeyError: 'Atlantis'")]
+
+
+@pytest.mark.parametrize("may", ["", "asks", "always_asks"])
+def test_of_any_other_that_raises_nobody_knows_what_it_did(desk: Desk, station: Station, may: str) -> None:
+    out = first(station, may, reply(call("Atlantis")), "There is no such city.")
+    assert [gate["kind"] for gate in gates(out)] == ["escalation"]
+    assert desk.rows("SELECT status FROM effects") == [("in_doubt",)]
 
 
 @pytest.mark.parametrize("door", ["agent", "command line"])
