@@ -63,6 +63,7 @@ class Outcome:
     ended: list[str] = field(default_factory=list)
     different: dict[str, list[str | None]] = field(default_factory=dict)
     untold: list[str] = field(default_factory=list)
+    asked_of_doubts: int = 0
     doubts: int = 0
 
     @property
@@ -81,6 +82,11 @@ class Person:
     def decide(self, card: Mapping[str, Any], reads: frozenset[str], outcome: Outcome) -> dict[str, Any]:
         """Answer a card, and note whether it had to be shown."""
         outcome.cards += 1
+        if card.get("effects"):
+            outcome.asked_of_doubts += 1
+            of_reads = self.said & {str(effect["capability"]) for effect in card["effects"]}
+            outcome.read_again += sorted(of_reads)
+            return {"type": "respond", "effects": [_untrue(effect) for effect in card["effects"]]}
         names = set(shown_on(card))
         if names and names <= self.said:
             outcome.read_again.append(", ".join(sorted(names)))
@@ -89,8 +95,15 @@ class Person:
         return {"type": "approve", **({"remember": {"tools": dict.fromkeys(new, "reads")}} if new else {})}
 
 
+def _untrue(effect: Mapping[str, Any]) -> dict[str, Any]:
+    """Say of an effect in doubt that it did not happen: no function here raises behind what it does."""
+    return {"key": effect["key"], "happened": False}
+
+
 def shown_on(card: Mapping[str, Any]) -> list[str]:
     """Name the tools of the calls that a card asks about."""
+    if card.get("effects"):
+        return []
     entries = card.get("steps") or card.get("calls") or [card]
     return [str(entry["capability"]) for entry in entries if "capability" in entry]
 
@@ -186,6 +199,7 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "searched": sum(bool(each.searched) for each in outcomes),
         "named": sum(each.named for each in outcomes),
         "had": sum(not each.missed for each in outcomes),
+        "doubts": sum(each.asked_of_doubts for each in outcomes),
         "cards": sum(each.cards for each in outcomes),
         "read_again": sum(len(each.read_again) for each in outcomes),
         "right_end": sum(not each.wrong for each in outcomes),

@@ -36,6 +36,7 @@ def test_a_read_is_asked_for_once_and_an_effect_each_time(tmp_path: Path) -> Non
         "searched": 0,
         "named": 0,
         "had": 3,
+        "doubts": 0,
         "cards": 3,
         "read_again": 0,
         "right_end": 3,

@@ -167,7 +167,9 @@ def test_the_card_of_a_plan_asks_it_as_well(desk: Desk, station: Station) -> Non
 def test_a_read_that_raises_is_told_as_one(desk: Desk, station: Station) -> None:
     out = first(station, "reads", reply(call("Atlantis")), "There is no such city.")
     assert (gates(out), out["status"]) == ([], "completed")
-    assert desk.rows("SELECT status, error FROM effects") == [("failed", "get_weather failed: KeyError: 'Atlantis'")]
+    assert desk.rows("SELECT status, error FROM effects") == [
+        ("failed", "get_weather failed: KeyError: 'Atlantis'")
+    ]
 
 
 @pytest.mark.parametrize("may", ["", "asks", "always_asks"])
