@@ -42,7 +42,7 @@ TASKS: tuple[Task, ...] = (
         [call("sensor_series", bed="a"), call("correlation")],
         told=["[18.5,17.9,null,16.2]", "columns"],
     ),
-    task("Is something wrong with bed d?", call("troubles", bed="d"), told=["KeyError"]),
+    task("Is something wrong with bed d?", call("troubles", bed="d"), told=["KeyError"], raises=True),
     task(
         "How old are the tomatoes, and what share of all plants are they?",
         [call("age_of", kind="tomato"), call("share_of", kind="tomato")],

@@ -151,6 +151,7 @@ TASKS: tuple[Task, ...] = (
         "Lend Cosmos to Pia Roth",
         call("lend_book", number=2, member="Pia Roth"),
         told=["Cosmos is lent to Nora Falk until 2026-02-20"],
+        raises=True,
     ),
     task(
         "First enrol Uwe Stein, then lend him The Lake, and finally write him that it is due in four weeks",

@@ -60,6 +60,7 @@ class Task:
     messages: tuple[Message, ...]
     end: Mapping[str, str | None] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    raises: bool = False
 
     @property
     def needed(self) -> list[str]:
@@ -88,10 +89,11 @@ def task(
     end: Mapping[str, str | None] | None = None,
     told: Sequence[str] = (),
     after: Message | None = None,
+    raises: bool = False,
 ) -> Task:
     """Write a task: a request, or an answer to what the agent has said after an earlier one."""
     message = Message(words, _replies(replies))
-    return Task((message,) if after is None else (after, message), end or {}, tuple(told))
+    return Task((message,) if after is None else (after, message), end or {}, tuple(told), raises)
 
 
 def asked(words: str, *replies: Sequence[Call] | Call, answer: str) -> Message:

@@ -15,6 +15,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from benchmarks.undeclared_model import Play, RightModel, Stage, Task, World
+from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
@@ -34,14 +35,16 @@ class Way:
     """How the tasks are played."""
 
     name: str
-    small: bool
-    together: bool
+    small: bool = False
+    together: bool = False
+    planned: bool = False
 
 
 WAYS = (
-    Way("own tools", small=False, together=False),
-    Way("all tools", small=False, together=True),
-    Way("own tools, context of 8,192", small=True, together=False),
+    Way("own tools"),
+    Way("all tools", together=True),
+    Way("own tools, always planned", planned=True),
+    Way("own tools, context of 8,192", small=True),
     Way("all tools, context of 8,192", small=True, together=True),
 )
 
@@ -136,13 +139,14 @@ def play(task: Task, opened: Callable[[], World], office: Office) -> Outcome:
     ]
     Stage.play = part = Play(task, office.wanted)
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4())}}
+    context = RunContext(planning_mode="always" if office.way.planned else None)
     options: dict[str, Any] = {} if office.way.small else {"model": RightModel(replies=["never read"])}
     approved: Counter[str] = Counter()
     with closing(build_graph(load(office.folder), tools=tools, **options)) as agent:
         for number, message in enumerate(task.messages):
             if number:
                 part.next_message()
-            out = agent.invoke({"messages": [("user", message.words)]}, config)
+            out = agent.invoke({"messages": [("user", message.words)]}, config, context=context)
             for card, gate in cards(agent, config):
                 approved.update([] if "steps" in card else shown_on(card))
                 out = agent.invoke(

@@ -3,10 +3,10 @@
 Five small worlds with state: a clinic, a warehouse, a library, a greenhouse, the treasury of a club. Their
 functions return what libraries return, tables with gaps among it. A model that is right about each task
 calls what it is offered, or what a search adds; a person approves effects, and says once of each tool that
-it only reads. All is played at default settings in four ways: with the tools of the world, and with those of
-all five, which do not fit; and both again with a model whose context is small. Exits with 1 where a way has
-more than one task with a tool that was not to be had, a card that asks about nothing but reads that were
-spoken of, or a task that ends otherwise than it should.
+it only reads. All is played at default settings: with the tools of the world, with those of all five, which
+do not fit, and both again with a model whose context is small; where no tool raises, always planned as well.
+Exits with 1 where a way has more than one task with a tool that was not to be had, a card that asks about
+nothing but reads that were spoken of, or a task that ends otherwise than it should.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def play_all(way: Way, folder: Path, worlds: Sequence[str], only: str = "") -> I
         office = Office(folder / f"{name}-{WAYS.index(way)}", way, wanted, others)
         office.set_up()
         for task in module.TASKS:
-            if only in task.messages[-1].words:
+            if only in task.messages[-1].words and not (way.planned and task.raises):
                 yield play(task, opened, office)
 
 

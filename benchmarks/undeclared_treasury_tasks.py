@@ -76,6 +76,7 @@ TASKS: tuple[Task, ...] = (
         "Book the rent of January, 150.25, once more on the 31st",
         call("book_payment", who="Town hall", amount="-150.25", kind="rent", day="2026-01-31"),
         told=["2026-01 is closed"],
+        raises=True,
     ),
     task(
         "Do the reminders for everybody who owes us",
