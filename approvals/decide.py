@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -94,6 +95,8 @@ class Answering:
             self.shown_gates.check(bound)
         decisions = {item.gate.gate_id: await self._reviewed(item, snapshot) for item in bound}
         await self._stores.gates.decide_all(decisions, self._stores.time.now())
+        for gate_id, decision in decisions.items():
+            await self._keep(gate_id, decision)
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
@@ -109,12 +112,18 @@ class Answering:
             if not offered.means(gate, answer):
                 return f"name the gate in the answer: gate_id {gate.gate_id}"
             (item,) = bind(answer, [gate], {}, channel)
-            await self._stores.gates.decide(
-                gate.gate_id, await self._reviewed(item, snapshot), self._stores.time.now()
-            )
+            decision = await self._reviewed(item, snapshot)
+            await self._stores.gates.decide(gate.gate_id, decision, self._stores.time.now())
+            await self._keep(gate.gate_id, decision)
         except GateError as error:
             return str(error)
         return ""
+
+    async def _keep(self, gate_id: str, decision: Decision) -> None:
+        """Keep what was said of tools before the run goes on: other calls of the reply wait for it."""
+        if decision.remember is not None and decision.remember.tools:
+            gate = await self._stores.gates.read(gate_id)
+            await asyncio.to_thread(self._stores.tool_answers.remember, gate)
 
     async def decide_ended(self, name: str, effects: list[object], by: str) -> None:
         """Decide over what a run, or the newest of a thread, left in doubt when it ended.

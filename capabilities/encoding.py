@@ -17,6 +17,7 @@ from decimal import Decimal
 from enum import Enum
 from itertools import islice
 from operator import attrgetter, methodcaller
+from types import SimpleNamespace
 from typing import Annotated
 
 from pydantic import BaseModel, JsonValue, PlainSerializer, TypeAdapter
@@ -121,6 +122,8 @@ class _Encoder:
             return self._model(value)
         if is_dataclass(value) and not isinstance(value, type):
             return self._object((field.name, getattr(value, field.name, None)) for field in fields(value))
+        if isinstance(value, SimpleNamespace):
+            return self._object(vars(value).items())
         return self._other(value)
 
     def _object(self, items: Iterable[tuple[object, object]]) -> JsonValue:

@@ -133,10 +133,16 @@ def fitted(output: JsonValue, *, used: bool = False) -> JsonValue:
 
 
 def without_defaults(result: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Leave out of a result what goes without saying: its id, that it ended well and changed nothing."""
+    """Leave out of a result what goes without saying: its id, that it ended well and changed nothing.
+
+    What a step has brought is told, also where it is nothing: that may be the answer.
+    """
     usual: dict[str, JsonValue] = {"status": "completed", "changed": False, "used": False, "id": result["id"]}
+    told = {"output"} if result["status"] == "completed" else set[str]()
     return {
-        key: value for key, value in result.items() if value not in ("", [], {}) and usual.get(key) != value
+        key: value
+        for key, value in result.items()
+        if key in told or (value not in ("", [], {}) and usual.get(key) != value)
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 from langchain_core.messages import AIMessage
@@ -19,6 +19,7 @@ from planwright.settings.workspace import ToolSettings
 from planwright.state.loop_state import ToolCall
 
 MOST_ADDED = 8  # tools that one search adds
+MOST_NAMED = 100  # tools that a search names beside those that it adds
 CONTEXT_SHARE = 4  # at most a quarter of what a model can read
 _POLITE = re.compile(r"^(?:(?:please|hi|hello|hey|ok|so|(?:can|could|would|will) you(?: please)?)\b[\s,]*)+")
 _SENTENCE = re.compile(r"(?<=[.;!?])\s")
@@ -148,8 +149,11 @@ def added_tools(
 def answer_searches(
     calls: list[ToolCall], reply: AIMessage, allowed: Registry, request: str, granted: Sequence[str]
 ) -> tuple[list[ToolCall], list[str]]:
-    """Answer the searches among the calls of a reply; return the calls, and the names of the tools to add."""
-    answered, added = list[ToolCall](), list[str]()
+    """Answer the searches among the calls of a reply; return the calls, and the names of the tools to add.
+
+    The last one is told the names of what is left: a model may search in words that no tool has.
+    """
+    answered, added, last = list[ToolCall](), list[str](), -1
     for call in calls:
         if call.name != wire_name(TOOL_SEARCH) or TOOL_SEARCH not in granted:
             answered.append(call)
@@ -158,6 +162,17 @@ def answer_searches(
         fitting = added_tools(granted, allowed.matches(query), allowed, request)
         more = [name for name in fitting if name not in granted][:MOST_ADDED]
         added += [name for name in more if name not in added]
-        text = catalogue([allowed[name] for name in more]) if more else "no other tool fits"
+        text = catalogue([allowed[name] for name in more]) if more else "no other tool fits these words"
+        last = len(answered)
         answered.append(call.model_copy(update={"error": "", "answer": f"{query}:\n{text}"}))
+    if last >= 0 and (names := _left(allowed, request, {*granted, *added})):
+        answer = f"{answered[last].answer}\nOthers, to search by name: {', '.join(names)}"
+        answered[last] = answered[last].model_copy(update={"answer": answer})
     return answered, added
+
+
+def _left(allowed: Registry, request: str, had: Collection[str]) -> list[str]:
+    """Name the tools that a request may be offered and was not, those first that are not built in."""
+    fits = offerable(request)
+    left = (tool for tool in allowed if fits(tool) and tool.name not in had)
+    return [tool.name for tool in sorted(left, key=lambda tool: tool.built_in)][:MOST_NAMED]

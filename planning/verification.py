@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 
+from pydantic import JsonValue
+
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.gateway.pins import pin_now
+from planwright.capabilities.gateway.pins import files_shown, pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
@@ -154,6 +156,13 @@ def pinned(checked: list[VerifiedStep], registry: Registry, context: CallContext
     """Pin each step to what it calls, and to the policy, as they are now."""
     pins = (pin_now(entry, registry, context) for entry in checked)
     return [entry.model_copy(update={"pin": pin}) for entry, pin in zip(checked, pins, strict=True)]
+
+
+def pinned_with_files(
+    checked: list[VerifiedStep], registry: Registry, context: CallContext
+) -> tuple[list[VerifiedStep], dict[str, dict[str, JsonValue]]]:
+    """Pin steps, and show the files that they pass on, by the ids of the steps."""
+    return pinned(checked, registry, context), files_shown(checked, registry, context)
 
 
 def needs_approval(checked: Sequence[VerifiedStep], approval: ApprovalSettings) -> bool:

@@ -179,6 +179,9 @@ class CallAttempts:
         self._listener.looked_up(self._lookups, outcome, cause, self._context.idempotency_key)
 
     async def _once(self, capability: Capability, args: dict[str, JsonValue]) -> JsonValue:
+        """Call once; one of which a person has said that it only reads ends as a read, whatever it raises."""
+        if capability.may == "reads":
+            capability = capability.in_effect("pure")
         called = invoke(capability, args, self._context, self._timeout_s, self._leave)
         return await redacted(called, self._context.redactor)
 

@@ -17,7 +17,6 @@ from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
-from planwright.capabilities.gateway.pins import files_shown
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.consent.gate import gate_id
 from planwright.checkpoints.effects.ledger import Ledger
@@ -41,7 +40,7 @@ from planwright.planning.estimate import in_all
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
-from planwright.planning.verification import close_plan, examine, needs_approval, pinned
+from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task, plan_of
@@ -85,7 +84,7 @@ def verify(
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
-        checked, files = await asyncio.to_thread(_pinned, checked, registry, call_context)
+        checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         values = await known_values(checked, results, invocation.request, stores, registry)
         progress, known = PlanProgress(plan, checked, results, values, files), in_all(needed, spent)
@@ -102,13 +101,6 @@ def verify(
         return update
 
     return verify
-
-
-def _pinned(
-    checked: list[VerifiedStep], registry: Registry, call_context: CallContext
-) -> tuple[list[VerifiedStep], dict[str, dict[str, JsonValue]]]:
-    """Pin steps to what they call now; look at the files that they pass on."""
-    return pinned(checked, registry, call_context), files_shown(checked, registry, call_context)
 
 
 def _card(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import date
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -71,6 +73,14 @@ def test_tables_of_pandas_keep_the_labels_of_their_rows() -> None:
     assert spelled["data"] == [["Rome", 1.5, "2026-11-27T00:00:00"], ["Rome", None, None]]
     assert as_json(table.groupby("city")["area"].sum())["index"] == ["Rome"]  # type: ignore[index, call-overload]
     assert as_json(pandas.NA) is None
+
+
+def test_a_namespace_is_spelled_by_its_names() -> None:
+    inner = SimpleNamespace(since=date(2020, 1, 1), share=float("nan"))
+    assert as_json(SimpleNamespace(name="Olga", job=inner)) == {
+        "name": "Olga",
+        "job": {"since": "2020-01-01", "share": None},
+    }
 
 
 def test_an_array_that_is_too_large_is_not_read_out() -> None:

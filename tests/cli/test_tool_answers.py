@@ -58,6 +58,8 @@ class Station:
         def get_weather(city: str) -> str:
             """Tell the weather."""
             self.asked.append(city)
+            if city == "Atlantis":
+                raise KeyError(city)
             return f"sunny in {city}"
 
         tools = [Changed() if changed else get_weather]
@@ -162,25 +164,37 @@ def test_the_card_of_a_plan_asks_it_as_well(desk: Desk, station: Station) -> Non
     assert station.asked == ["Rome", "Rome"]
 
 
-def test_the_other_calls_of_a_reply_are_asked_for_no_more_once_it_is_said(station: Station) -> None:
-    agent = station.agent(reply(call("Rome"), call("Oslo", number=1)), "Sunny in both.")
+def test_a_read_that_raises_is_told_as_one(desk: Desk, station: Station) -> None:
+    out = first(station, "reads", reply(call("Atlantis")), "There is no such city.")
+    assert (gates(out), out["status"]) == ([], "completed")
+    assert desk.rows("SELECT status, error FROM effects") == [
+        ("failed", "get_weather failed: KeyError: 'Atlantis'")
+    ]
+
+
+@pytest.mark.parametrize("may", ["", "asks", "always_asks"])
+def test_of_any_other_that_raises_nobody_knows_what_it_did(desk: Desk, station: Station, may: str) -> None:
+    out = first(station, may, reply(call("Atlantis")), "There is no such city.")
+    assert [gate["kind"] for gate in gates(out)] == ["escalation"]
+    assert desk.rows("SELECT status FROM effects") == [("in_doubt",)]
+
+
+@pytest.mark.parametrize("door", ["agent", "command line"])
+def test_the_other_calls_of_a_reply_are_asked_for_no_more_once_it_is_said(
+    desk: Desk, station: Station, door: str
+) -> None:
+    calls = [call(city, number=number) for number, city in enumerate(("Rome", "Oslo", "Bonn"))]
+    agent = station.agent(reply(*calls), "Sunny in all.")
     asked = gates(ask(agent, "monday"))
-    while asked:
-        assert all(gate["undeclared"] == ["get_weather"] for gate in asked)
-        out = agent.invoke(
-            Command(
-                resume={
-                    asked[0]["gate_id"]: {
-                        "type": "approve",
-                        "remember": {"tools": {"get_weather": "reads"}},
-                    }
-                }
-            ),
-            thread("monday"),
-        )
-        assert len(gates(out)) < len(asked)
-        asked = gates(out)
-    assert sorted(station.asked) == ["Oslo", "Rome"]
+    assert [gate["undeclared"] for gate in asked] == [["get_weather"]] * 3
+    if door == "agent":
+        said = {"type": "approve", "remember": {"tools": {"get_weather": "reads"}}}
+        out = agent.invoke(Command(resume={asked[-1]["gate_id"]: said}), thread("monday"))
+    else:
+        desk.run("approve", asked[-1]["gate_id"], "--tool", "get_weather=reads")
+        out = agent.invoke(None, thread("monday"))
+    assert gates(out) == []
+    assert (out["status"], sorted(station.asked)) == ("completed", ["Bonn", "Oslo", "Rome"])
 
 
 @pytest.mark.parametrize("tools", [{"mail.send": "reads"}, {"get_weather": "anything"}])

@@ -12,7 +12,7 @@ from pydantic import Field
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import TOOL_SEARCH, Registry, load_registry
 from planwright.domain.errors import SetupError
-from planwright.execution.tool_offer import ToolOffer, added_tools, answer_searches, only_asks
+from planwright.execution.tool_offer import MOST_NAMED, ToolOffer, added_tools, answer_searches, only_asks
 from planwright.settings.workspace import ToolSettings
 from planwright.state.loop_state import ToolCall
 
@@ -160,9 +160,40 @@ def test_a_search_is_answered_with_lines_of_tools_that_were_not_offered() -> Non
     assert "\nstore.v031(text: str) -> str: Read parcel h of the store." in calls[0].answer
     (another,), _ = answer_searches([call], searching("v8"), registry, "x", granted)
     assert another.signature != calls[0].signature
-    (nothing,), none = answer_searches([call], searching("zebra"), registry, "x", granted)
-    assert (nothing.answer, none) == ("zebra:\nno other tool fits", [])
+    (nothing,), none = answer_searches(
+        [call], searching("zebra"), registry, "x", [*registry.names, TOOL_SEARCH]
+    )
+    assert (nothing.answer, none) == ("zebra:\nno other tool fits these words", [])
     assert answer_searches([call], searching("v031"), registry, "x", named(10).names) == ([call], [])
+
+
+def others(answer: str) -> list[str]:
+    return answer.partition("\nOthers, to search by name: ")[2].split(", ")
+
+
+def test_a_search_in_words_that_no_tool_has_is_told_the_names_of_all(tmp_path: Path) -> None:
+    registry = Registry([*load_registry(tmp_path), *named(40)])
+    granted = (*named(10).names, TOOL_SEARCH)
+    first = ToolCall(call_id="c", index=0, name="tools__search", error="there is no tool tools__search")
+    second = first.model_copy(update={"call_id": "d", "index": 1})
+    (call,), added = answer_searches([first], searching("Paket ansehen"), registry, "Zeig es", granted)
+    assert added == []
+    assert others(call.answer)[:30] == [*named(40).names][10:]
+    assert "files.write" in others(call.answer)
+    assert {"respond", "clarify", "results.read"}.isdisjoint(others(call.answer))
+    calls, added = answer_searches([first, second], searching("Paket", "v031"), registry, "Zeig es", granted)
+    assert others(calls[0].answer) == [""]
+    assert {*others(calls[1].answer)} & {*named(40).names} == {*named(40).names} - {*granted} - {*added}
+
+
+def test_a_search_names_no_more_than_may_be_offered(tmp_path: Path) -> None:
+    granted = (TOOL_SEARCH,)
+    call = ToolCall(call_id="c", index=0, name="tools__search", error="there is no tool tools__search")
+    (asked,), _ = answer_searches([call], searching("Paket"), load_registry(tmp_path), "What is it?", granted)
+    assert "files.read" in others(asked.answer)
+    assert "files.write" not in others(asked.answer)
+    (many,), _ = answer_searches([call], searching("zebra"), named(300), "x", granted)
+    assert len(others(many.answer)) == MOST_NAMED
 
 
 def test_no_capability_may_take_the_name_of_the_search() -> None:
