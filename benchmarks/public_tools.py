@@ -34,11 +34,9 @@ from benchmarks.public_packages import (
     write_world,
 )
 from benchmarks.public_trial import Case, OfferedModel, Outcome, Stage, judge
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.trust import Trust
+from benchmarks.trusted_servers import trust_servers
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
-from planwright.state.invocation import utc_now
 
 CASES = Path(__file__).with_name("public_tools.jsonl")
 RESULTS = Path("public_tools.json")
@@ -70,9 +68,7 @@ def play(kind: str, cases: Iterable[Case], folder: Path) -> Iterator[Outcome]:
 def _trust(folder: Path) -> None:
     """List the servers, and let a person trust them."""
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": servers(folder)}, indent=1), "utf-8")
-    settings = load(folder)
-    for standing in read_standings(settings):
-        Trust(settings.store_folder).give(standing.server, standing.files, "ada", utc_now())
+    trust_servers(folder)
 
 
 def versions(cases: Iterable[Case]) -> dict[str, str]:
