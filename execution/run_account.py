@@ -138,11 +138,11 @@ def without_defaults(result: dict[str, JsonValue]) -> dict[str, JsonValue]:
     What a step has brought is told, also where it is nothing: that may be the answer.
     """
     usual: dict[str, JsonValue] = {"status": "completed", "changed": False, "used": False, "id": result["id"]}
-    kept = {"output"} if result["status"] == "completed" else set[str]()
+    always = {"output"} if result["status"] == "completed" else set[str]()
     return {
         key: value
         for key, value in result.items()
-        if key in kept or (value not in ("", [], {}) and usual.get(key) != value)
+        if key in always or (value not in ("", [], {}) and usual.get(key) != value)
     }
 
 
