@@ -2,7 +2,8 @@
 
 `@pytest.mark.long` is for a test that keeps a worker busy for about four seconds or more.
 `@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
-same ones. `examples(400)` is the number of a property's examples, of which a plain run draws a quarter.
+same ones. `pytest --few` keeps four cases of every function, so that each is played on one more Python.
+`examples(400)` is the number of a property's examples, of which a plain run draws a quarter.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from hypothesis import settings
 
 WHOLE = "whole"
 PART = 4  # a plain run draws one example of so many
+FEW = 4
 
 
 def kept(count: int, n: int) -> list[int]:
@@ -29,6 +31,7 @@ def examples(number: int) -> int:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--long` and `--whole`."""
     parser.addoption("--long", action="store_true", help="run the tests marked long, and no others")
+    parser.addoption("--few", action="store_true", help="run at most four cases of every function")
     parser.addoption("--whole", action="store_true", help="run every test, case of long lists, and example")
 
 
@@ -47,22 +50,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("whole"):
         return
     long = config.getoption("long")
-    chosen = {item for item in sample(items) if (item.get_closest_marker("long") is not None) == long}
+    most = FEW if config.getoption("few") else None
+    chosen = {item for item in sample(items, most) if (item.get_closest_marker("long") is not None) == long}
     left_out = [item for item in items if item not in chosen]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item in chosen]
 
 
-def sample(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Choose the items to run: of each function that is sampled its share, of all others every one."""
+def sample(items: list[pytest.Item], most: int | None = None) -> set[pytest.Item]:
+    """Choose the items to run: of a function that is sampled its share, of others all, or `most`."""
     chosen, cases_of = set(), defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sampled"):
+        if most is not None or item.get_closest_marker("sampled"):
             cases_of[item.nodeid.partition("[")[0]].append(item)
         else:
             chosen.add(item)
     for cases in cases_of.values():
         marker = cases[0].get_closest_marker("sampled")
-        assert marker is not None
-        chosen.update(cases[place] for place in kept(len(cases), *marker.args))
+        share = min(marker.args[0] if marker else len(cases), most or len(cases))
+        chosen.update(cases[place] for place in kept(len(cases), share))
     return chosen

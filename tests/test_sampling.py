@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sampling import examples, kept
+from tests.sampling import FEW, examples, kept
 
 LONG = range(40)
+
+
+def share(config: pytest.Config) -> int:
+    """Say how many cases of the function below a run plays that is no whole one."""
+    return FEW if config.getoption("few") else 5
 
 
 @pytest.mark.parametrize(
@@ -36,14 +41,14 @@ def test_a_sample_has_as_many_cases_as_it_says_and_none_that_is_not_there() -> N
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", LONG)
 def test_a_plain_run_plays_the_sample(case: int, pytestconfig: pytest.Config) -> None:
-    assert pytestconfig.getoption("whole") or case in kept(len(LONG), 5)
+    assert pytestconfig.getoption("whole") or case in kept(len(LONG), share(pytestconfig))
 
 
 def test_what_is_selected_is_the_sample_or_with_whole_everything(request: pytest.FixtureRequest) -> None:
     """Where this file is selected; that test alone, or this one, says nothing of it."""
     test = f"{test_a_plain_run_plays_the_sample.__name__}["
     played = [item.name for item in request.session.items if item.name.startswith(test)]
-    places = LONG if request.config.getoption("whole") else kept(len(LONG), 5)
+    places = LONG if request.config.getoption("whole") else kept(len(LONG), share(request.config))
     assert played in ([], [f"{test}{place}]" for place in places])
 
 
