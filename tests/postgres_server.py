@@ -203,9 +203,12 @@ class PostgresServer:
             return [row[0] for row in connection.execute(query)]
 
 
+PLACE = "/tmp"  # its user may not look into the temporary folders of the tests
+
+
 def new_folder() -> Path:
     """Make a folder that the user of the servers may use."""
-    folder = Path(tempfile.mkdtemp(prefix="planwright-pg-"))
+    folder = Path(tempfile.mkdtemp(prefix="planwright-pg-", dir=PLACE))
     shutil.chown(folder, _user())
     return folder
 

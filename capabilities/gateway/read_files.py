@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from posixpath import normpath
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
@@ -51,7 +52,7 @@ def files_read(
     return tuple(
         _content(path, context)
         for path in paths
-        if not any(overlap(f"file:{path}", resource) for resource in written)
+        if not any(overlap(f"file:{normpath(path)}", resource) for resource in written)
     )
 
 

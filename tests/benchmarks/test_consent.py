@@ -66,8 +66,8 @@ def test_the_same_request_without_the_text_is_done_with_one_question(attack: Att
 
 def test_an_effect_that_nobody_approved_is_seen(stages: Theatre, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLANWRIGHT_APPROVAL__TOOL_RISK", "Critical")
-    verdict = consent_effects.play(Case("order", "tools", "", True, place=PLACES["order"]), stages)
-    assert [text for text in verdict.ungated if text.startswith("tool orders.place")]
+    verdict = consent_effects.play(Case("ticket-tls", "tools", "", True, place=PLACES["ticket-tls"]), stages)
+    assert [text for text in verdict.ungated if text.startswith("row ticket")], verdict
     assert verdict.undecided
 
 

@@ -11,7 +11,7 @@ Copy = Callable[[str], Example]
 
 def test_an_approved_job_leaves_a_ticket_and_a_summary(example: Copy) -> None:
     office = example("office")
-    done = office.run("office", typed="y\n")
+    done = office.run("office", typed="y\ny\n")  # the plan, and the ticket with its amount
     assert done.code == 0, done.stderr
     assert "Stand-up" in done.stdout
     assert "5 steps, risk Medium" in done.stdout

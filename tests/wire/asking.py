@@ -64,8 +64,9 @@ def ask(settings: Settings, request: str = QUESTION, context: RunContext | None 
     config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
     try:
         out = agent.invoke({"messages": [("user", request)]}, config, context=context)
-        if "__interrupt__" in out:
-            out = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), config)
+        while waiting := out.get("__interrupt__"):
+            yes = {gate.id: {"decisions": [{"type": "approve"}]} for gate in waiting}
+            out = agent.invoke(Command(resume=yes), config)
     finally:
         agent.close()
     run = find_run(settings, config["configurable"]["thread_id"])

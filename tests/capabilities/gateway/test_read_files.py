@@ -52,8 +52,9 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
         (post, {"one": "gone.md"}, ["gone.md"]),
         (look, {"one": "a.md"}, []),
         (write, {"path": "a.md", "text": "new"}, []),
+        (write, {"path": "./a.md", "text": "new"}, []),
     ],
-    ids=["one", "several", "not known", "gone", "a read", "what is overwritten"],
+    ids=["one", "several", "not known", "gone", "a read", "what is overwritten", "spelled otherwise"],
 )
 def test_the_files_of_a_call(
     called: Capability, params: dict[str, JsonValue], paths: list[str], world: CallContext

@@ -120,7 +120,7 @@ def test_what_says_what_may_be_done_is_asked_for(tmp_path: Path, other_machine: 
 def test_the_file_of_the_command_of_the_audit_chain_is_asked_for(
     theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (theirs / "anchor.py").write_text("", "utf-8")
+    (theirs / "anchor.py").write_text("0", "utf-8")
     command = f'command = ["{sys.executable}", "{theirs}/anchor.py"]'
     (theirs / "planwright.toml").write_text(f"[audit]\n{command}\n", "utf-8")
     assert names(theirs) == ["audit.command", "anchor.py"]
