@@ -13,10 +13,10 @@ from pydantic import JsonValue
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.capabilities.encoding import as_json
 from planwright.capabilities.gateway.call_site import CallSite
-from planwright.checkpoints.consent.call_question import QUESTION, CallAsks, value_of, words_of
+from planwright.checkpoints.consent.call_question import QUESTION, CallAsks, typed_words, value_of, words_of
 from planwright.checkpoints.consent.gate import Gate, gate_id
 from planwright.checkpoints.consent.gates import Gates
-from planwright.domain.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.hashing import json_text, sha256
 from planwright.domain.verified_step import VerifiedStep
 from planwright.settings.settings import Settings
@@ -25,6 +25,10 @@ from planwright.state.invocation import Invocation
 _WORDS = ("question", "description", "message", "query", "prompt")
 """Where a question that is a mapping has its words, as tools of LangChain write them."""
 _BY = "decided_by"
+
+
+class _Spelled(dict[str, object]):
+    """A decision whose words are spelled as the function is to read them: they are not spelled once more."""
 
 
 class CallQuestions:
@@ -66,7 +70,7 @@ class CallQuestions:
         gate = await wait_for_decision(self._gates, _gate_id(checked, number, invocation), invocation)
         if gate.status == "responded":
             return value_of(gate.reason or "")
-        raise CapabilityRejected(f"{checked.step.capability} asked, and got no answer: {_why(gate)}")
+        raise CapabilityForbidden(f"{checked.step.capability} asked, and got no answer: {_why(gate)}")
 
 
 def as_decision(answer: object, gates: Sequence[Gate], ids: Collection[str]) -> object:
@@ -75,10 +79,27 @@ def as_decision(answer: object, gates: Sequence[Gate], ids: Collection[str]) -> 
     As in LangGraph, any value is an answer; `{"decisions": [{"type": "reject"}]}` gives none. What names a
     gate or an interrupt, by one of `ids`, is left, too.
     """
-    if len(gates) != 1 or QUESTION not in gates[0].card or _is_decision(answer, ids):
+    if isinstance(answer, _Spelled) or len(gates) != 1 or QUESTION not in gates[0].card:
         return answer
+    if _is_decision(answer, ids):
+        return _typed(answer, gates[0])
     value, person = _unsigned(answer)
-    return {"type": "respond", "message": words_of(as_json(value)), **({_BY: person} if person else {})}
+    return _Spelled(
+        {"type": "respond", "message": words_of(as_json(value)), **({_BY: person} if person else {})}
+    )
+
+
+def _typed(answer: object, gate: Gate) -> object:
+    """Spell the words of a response as the function is to read them."""
+    if not isinstance(answer, Mapping):
+        return answer
+    if isinstance(decisions := answer.get("decisions"), list):
+        return _Spelled({**answer, "decisions": [_typed(decision, gate) for decision in decisions]})
+    words = answer.get("message") or answer.get("reason")
+    if answer.get("type") not in ("respond", "response") or not isinstance(words, str):
+        return answer
+    rest = {name: value for name, value in answer.items() if name != "reason"}
+    return _Spelled({**rest, "message": typed_words(gate.card, words)})
 
 
 def _is_decision(answer: object, ids: Collection[str]) -> bool:
@@ -92,7 +113,7 @@ def _is_decision(answer: object, ids: Collection[str]) -> bool:
 def _unsigned(answer: object) -> tuple[object, str]:
     """Take the name that a door has put to an answer, and to each part of it, off again."""
     if isinstance(answer, list | tuple):
-        parts = [_unsigned(part) for part in answer]
+        parts = [_unsigned(part) if isinstance(part, Mapping) else (part, "") for part in answer]
         return [value for value, _ in parts], next((by for _, by in parts if by), "")
     if not isinstance(answer, Mapping):
         return answer, ""

@@ -132,11 +132,11 @@ class StepRunner:
                 args = partial(self.arguments, task, results, invocation)
                 try:
                     result = await self.attempt(site, args, self._fields(task), invocation)
-                except GraphInterrupt:  # the call asks a person
+                    if result.status == "failed":
+                        result = await self._instead(task, results, result, invocation)
+                except GraphInterrupt:  # the call, or the one instead of it, asks a person
                     invocation.board.wait_on_gate(task["checked"].uid)
                     raise
-                if result.status == "failed":
-                    result = await self._instead(task, results, result, invocation)
                 return await self.settle(task, result.model_copy(update={"missing": missing}), invocation)
 
     def begin(

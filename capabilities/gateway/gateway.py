@@ -20,7 +20,7 @@ from planwright.capabilities.gateway.attempts import CallAttempts, CallListener
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.locks import ResourceLocks
 from planwright.capabilities.gateway.permit import Admitted, GateCalls, Permit, check_step_gates
-from planwright.capabilities.gateway.pins import check_pin, pin_now
+from planwright.capabilities.gateway.pins import check_files, check_pin, code_pin, without_files
 from planwright.capabilities.gateway.read_files import files_read
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
@@ -84,8 +84,7 @@ class Gateway:
             await self._count(name, site, call.key)
             if capability.effect == "pure":
                 return await attempts.make()
-            limits, now = site.profile.limits, self.call_context.now
-            return await recorded(call, attempts, self._stores, limits, now)
+            return await recorded(call, attempts, self._stores, site.profile.limits, self.call_context.now)
 
     async def _named(
         self,
@@ -180,7 +179,7 @@ class Gateway:
 
     def as_pinned(self, checked: VerifiedStep) -> bool:
         """Say whether a step would call what was verified, under the same policy and catalog."""
-        return pin_now(checked, self.registry, self.call_context) == checked.pin
+        return code_pin(checked, self.registry, self.call_context) == without_files(checked.pin)
 
     def check_pin(self, checked: VerifiedStep) -> None:
         """Raise CapabilityChanged for a step that would call something else than was verified."""
@@ -236,6 +235,7 @@ class Gateway:
         again: bool = False,
     ) -> Permit:
         """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
+        await check_files(site.checked, plan.approved, self.registry, self.call_context)
         judged = self.judge(capability, args, site, plan.kind)
         if capability.varies and capability.graver_than(site.checked.risk, site.checked.effect):
             grave = f"{capability.risk}, {capability.effect}"

@@ -118,14 +118,15 @@ def _with_answers(answers: Sequence[JsonValue]) -> Iterator[None]:
     if config is None or _SCRATCHPAD not in keys:
         yield  # outside of a graph: `interrupt()` says so itself
         return
-    newest = list(answers[-1:])
+    known = len(answers) - (bool(answers) and answers[-1] is not None)  # `interrupt` takes None for no answer
+    newest = list(answers[known:])
 
     def next_answer(consume: bool = False) -> JsonValue:
         return (newest.pop() if consume else newest[0]) if newest else None
 
     scratchpad = replace(
         keys[_SCRATCHPAD],
-        resume=list(answers[:-1]),
+        resume=list(answers[:known]),
         interrupt_counter=itertools.count().__next__,
         get_null_resume=next_answer,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
@@ -27,6 +28,12 @@ def pin_now(checked: VerifiedStep, registry: Registry, context: CallContext) -> 
     Spelled `<hash of what is called>.<16 hex digits of the rules>`, and `.<16 of the files>` where an effect
     passes files on. Rules about others come and go.
     """
+    code, content = code_pin(checked, registry, context), _content_pin(checked, registry, context)
+    return code if code == GONE or not content else f"{code}.{content}"
+
+
+def code_pin(checked: VerifiedStep, registry: Registry, context: CallContext) -> str:
+    """Name what a step would call, and the rules for it, without looking at files."""
     tools = {name: registry.get(name) for name in callable_names(checked)}
     capability = tools.get(checked.step.capability or "")
     if checked.step.agentic or checked.chain:
@@ -36,10 +43,17 @@ def pin_now(checked: VerifiedStep, registry: Registry, context: CallContext) -> 
     else:
         called = capability.digest
     definition = f"{checked.chain.hash[:16]}-" if checked.chain else ""
-    rules = _rules_hash(checked, tools, context.policy)[:16]
+    return f"{definition}{called}.{_rules_hash(checked, tools, context.policy)[:16]}"
+
+
+def without_files(pin: str) -> str:
+    """Leave out of a pin what it says of files."""
+    return ".".join(pin.split(".")[:2])
+
+
+def _content_pin(checked: VerifiedStep, registry: Registry, context: CallContext) -> str:
     files = read_by(checked, registry, context)
-    content = f".{sha256([[file.path, file.sha256] for file in files])[:16]}" if files else ""
-    return f"{definition}{called}.{rules}{content}"
+    return sha256([[file.path, file.sha256] for file in files])[:16] if files else ""
 
 
 def read_by(checked: VerifiedStep, registry: Registry, context: CallContext) -> tuple[FileContent, ...]:
@@ -59,9 +73,14 @@ def files_shown(
 
 
 def check_pin(checked: VerifiedStep, registry: Registry, context: CallContext) -> None:
-    """Raise CapabilityChanged for a step that would call something else than was verified."""
-    now = pin_now(checked, registry, context)
-    if now in (checked.pin, GONE):
+    """Raise CapabilityChanged for a step that would call something else than was verified.
+
+    The files that it passes on count where a person was shown them.
+    """
+    now, before = code_pin(checked, registry, context), without_files(checked.pin)
+    if checked.asks or checked.gated:
+        now, before = pin_now(checked, registry, context), checked.pin
+    if now in (before, GONE):
         return
     if not checked.pin:
         raise CapabilityChanged(NO_PIN, "it is asked for again")
@@ -69,6 +88,15 @@ def check_pin(checked: VerifiedStep, registry: Registry, context: CallContext) -
     if now.split(".")[0] == checked.pin.split(".")[0]:
         changed = _FILES if now.split(".")[1] == checked.pin.split(".")[1] else "the policy"
     raise CapabilityChanged(f"{changed} has changed since it was shown", "it is asked for again")
+
+
+async def check_files(
+    checked: VerifiedStep, approved: bool, registry: Registry, context: CallContext
+) -> None:
+    """Raise CapabilityChanged where a step of an `approved` plan passes on other files than that showed."""
+    content = checked.pin.removeprefix(without_files(checked.pin)).lstrip(".")
+    if approved and content and content != await asyncio.to_thread(_content_pin, checked, registry, context):
+        raise CapabilityChanged(f"{_FILES} has changed since it was shown", "it is asked for again")
 
 
 def callable_names(checked: VerifiedStep) -> list[str]:

@@ -42,7 +42,7 @@ def files_read(
     """
     if (effect or capability.effect) == "pure":
         return ()
-    schema = capability.args_schema
+    schema, params = capability.args_schema, {**capability.defaults, **params}
     properties = schema.get("properties", {})
     named = [name for name in params if _is_path(properties.get(name), schema)]
     paths = sorted({path for name in named for path in _texts(params[name]) if not has_reference(path)})
@@ -65,7 +65,7 @@ def _is_path(field: object, schema: JsonSchema) -> bool:
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str):
+    if isinstance(value, str) and value:
         yield value
     elif isinstance(value, list):
         for item in value:

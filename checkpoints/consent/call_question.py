@@ -51,11 +51,31 @@ def check_fits(card: Mapping[str, JsonValue], words: str) -> None:
     schema = question.get("schema") if isinstance(question, Mapping) else None
     if not isinstance(schema, dict):
         return
-    from jsonschema import Draft202012Validator  # here, for few questions have a schema
+    if why := _misfit(schema, value_of(words)):
+        raise GateError(f"the answer does not fit: {why}", f"it takes {json.dumps(schema)}")
 
-    problem = next(Draft202012Validator(schema).iter_errors(value_of(words)), None)
-    if problem is not None:
-        raise GateError(f"the answer does not fit: {problem.message[:200]}", f"it takes {json.dumps(schema)}")
+
+def typed_words(card: Mapping[str, JsonValue], typed: str) -> str:
+    """Spell what a person has typed: text, but for an object or a list, or where the schema wants no text."""
+    asked_for = card.get(QUESTION)
+    schema = asked_for.get("schema") if isinstance(asked_for, Mapping) else None
+    if isinstance(schema, dict):
+        return words_of(typed) if not _misfit(schema, typed) else typed
+    return typed if typed.lstrip()[:1] in ("{", "[") else words_of(typed)
+
+
+def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str:
+    """Say why a value does not fit; "" where it does, and for what is no schema."""
+    from jsonschema import Draft202012Validator  # here, for few questions have a schema
+    from jsonschema.exceptions import SchemaError, UnknownType
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    try:
+        problem = next(Draft202012Validator(schema, registry=Registry()).iter_errors(value), None)
+    except (SchemaError, UnknownType, Unresolvable):
+        return ""
+    return "" if problem is None else problem.message[:200]
 
 
 def _read(words: str) -> tuple[JsonValue] | None:

@@ -158,7 +158,8 @@ class Ledger:
             if own is not None:
                 return own[0] and str(own[0])
             query = (
-                f"SELECT step_uid, coalesce(first_key, key), {UNANSWERED} FROM effects"
+                f"SELECT step_uid, coalesce(first_key, key), {UNANSWERED} OR code = '{CallAsks.code}'"
+                " FROM effects"
                 " WHERE run_id = ? AND capability = ? AND args_hash = ? ORDER BY rowid DESC LIMIT 1"
             )
             values = (call.lease.run_id, call.capability, call.args_hash)

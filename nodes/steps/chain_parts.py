@@ -88,7 +88,7 @@ class _Run:
         scope: dict[str, JsonValue] = {"input": args, "steps": steps}
         done: list[StepResult] = []
         for call, part in zip(chain.calls, parts, strict=True):
-            known = is_known(call) and not self.changed
+            known = is_known(call) and self._inputs_shown and not self.changed
             result = board.settled(part.uid) or await self._next(
                 part, scope, plan_hash, known, begun=part.uid in begun
             )
@@ -106,6 +106,12 @@ class _Run:
     def changed(self) -> bool:
         """Whether the chain calls something else by now than what was approved, or under other rules."""
         return not self.runner.gateway.as_pinned(self.task.checked)
+
+    @property
+    def _inputs_shown(self) -> bool:
+        """Whether a person saw what the chain is given: at its own gate, or as its plan spells it."""
+        checked = self.task.checked
+        return bool(self.task.gate_id) or not (checked.tainted and has_reference(dict(checked.step.params)))
 
     def _asked_anew(self, part: VerifiedStep) -> VerifiedStep:
         """Give a part of a chain that has changed a gate of its own: no approval from before is for it."""

@@ -67,7 +67,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         repeats = past.again or checked.done_before == invocation.run_id
         decided = None
         if not repeats:
-            decided = allowed(checked, judged) or decided_at(named)
+            decided = allowed(checked, judged) or (None if files else decided_at(named))
             decided = decided or waived(checked, judged, await gates.of_plan(task["plan_gate"]))
         opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}

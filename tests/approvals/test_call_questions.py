@@ -26,6 +26,14 @@ def test_any_value_answers_the_one_open_question(value: Any, person: str) -> Non
 
 
 @pytest.mark.parametrize(
+    "value", [[[{"type": "v", "decided_by": "boss"}]], {"a": [[{"decided_by": "boss"}]]}]
+)
+def test_a_name_inside_of_a_value_is_no_signature(value: Any) -> None:
+    (bound,) = bind(signed(value, "ada"), [ASKED], {"i": "gate_a"}, "server")
+    assert bound.decision.decided_by != "boss"
+
+
+@pytest.mark.parametrize(
     "decision",
     [
         {"decisions": [{"type": "reject", "message": "no"}]},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,11 @@ from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
+from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.checkpoints.audit.verification import verify_chain
 from planwright.checkpoints.blobs import Blobs
-from planwright.domain.errors import GateError
+from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, GateError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from planwright.replay.replay import replay_run
@@ -109,6 +111,82 @@ def test_it_asks_twice_and_is_made_once(scene: Scene, place: Any, metadata: dict
     assert effects == ([{"status": "done", "code": ""}] if metadata is BLIND else [])
 
 
+def test_null_is_an_answer_and_takes_no_other_question(scene: Scene) -> None:
+    hotel = Hotel()
+    agent, _ = in_plan(scene, hotel.tool())
+    scene.ask(agent, "Chain tools: book a room")
+    (asked,) = agent.get_state(scene.config).interrupts
+    assert question(scene.answer(agent, {asked.id: None})) == ["For whom?"]
+    scene.answer(agent, "Ada")
+    assert hotel.booked == ["Monday None Ada"]
+
+
+def instead(scene: Scene, done: list[str], *, first: str, asks: bool) -> Agent:
+    """Plan a booking that fails or asks, with another capability to try instead, and a step behind it."""
+
+    @capability("office.book", mode="local_write", tags=("book",), trusted_result=True)
+    def book(night: str) -> str:
+        """Book a room."""
+        if first == "fails":
+            raise CapabilityRejected("full")
+        done.append(f"booked {interrupt('Really?')}")
+        return "booked"
+
+    @capability("office.reserve", mode="local_write", tags=("book",), trusted_result=True)
+    def reserve(night: str) -> str:
+        """Book a room in another system."""
+        done.append(f"reserved {interrupt('Reserve?') if asks else ''}")
+        return "reserved"
+
+    plan = scene.plan(
+        {"id": "s1", "capability": "office.book", "params": BOOK}, scene.step("behind", "work.read", "s1")
+    )
+    other = json.dumps({"capability": "office.reserve", "params": BOOK})
+    model = ScriptedModel(replies=[plan, "done", "done"], alternatives=[other] * 2)
+    settings: dict[str, Any] = {"approval": {"plan": "never"}, "alternative": {"enabled": True}}
+    return scene.agent(model=model, capabilities=[book, reserve], **settings)
+
+
+def test_a_call_that_is_tried_instead_may_ask_and_what_is_behind_it_waits(scene: Scene) -> None:
+    done: list[str] = []
+    agent = instead(scene, done, first="fails", asks=True)
+    assert question(scene.ask(agent)) == ["Reserve?"]
+    scene.answer(agent, "yes")
+    assert done == ["reserved yes"]
+    assert scene.done == ["behind"]
+
+
+def test_nothing_is_tried_instead_of_what_a_person_said_no_to(scene: Scene) -> None:
+    done: list[str] = []
+    agent = instead(scene, done, first="asks", asks=False)
+    assert question(scene.ask(agent)) == ["Really?"]
+    scene.decide(agent, "reject", "do not book at all")
+    assert done == []
+
+
+def test_a_call_that_may_have_arrived_before_it_asked_keeps_its_key(scene: Scene) -> None:
+    keys, tries = list[str](), [0]
+
+    @capability("office.book", mode="local_write", effect="idempotent", trusted_result=True)
+    def book(night: str, call: CallContext) -> str:
+        """Book a room."""
+        tries[0] += 1
+        if tries[0] == 2:
+            interrupt("The line broke. Go on?")
+        keys.append(call.idempotency_key)
+        if tries[0] == 1:
+            raise CapabilityUnavailable("no answer; it may have arrived")
+        return "booked"
+
+    reply = scene.calls(("office__book", BOOK))
+    agent = scene.agent(reply, reply, "done", capabilities=[book], **AUTO)
+    scene.ask(agent)
+    if "__interrupt__" in scene.decide(agent, "reject", "later"):
+        scene.decide(agent, "approve")
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+
+
 @pytest.mark.parametrize(
     "answer", ["Ada", "yes", "3", True, False, 0, 2.5, ["a"], [{"type": "accept", "args": None}], {"a": 1}]
 )
@@ -135,6 +213,34 @@ def test_a_decision_in_langchains_form_answers_in_words(scene: Scene) -> None:
     scene.decide(agent, "respond", "14")
     scene.decide(agent, "respond", "Ada")
     assert hotel.booked == ["Monday 14 Ada"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "typed", "heard"),
+    [
+        (None, "14", "14"),
+        (None, '{"room": 14}', {"room": 14}),
+        ({"type": "string"}, "14", "14"),
+        ({"type": "integer"}, "14", 14),
+        ({"type": "strnig"}, "14", "14"),
+        ({"$ref": "http://127.0.0.1:9/none"}, "Ada", "Ada"),
+    ],
+)
+def test_what_is_typed_is_text_unless_the_schema_wants_something_else(
+    scene: Scene, schema: Any, typed: str, heard: Any
+) -> None:
+    answers: list[Any] = []
+
+    @capability("office.hear", mode="read_only")
+    def hear() -> str:
+        """Hear."""
+        answers.append(interrupt("Well?", response_schema=schema))
+        return "heard"
+
+    agent = scene.agent(scene.calls(("office__hear", {})), "done", capabilities=[hear], **AUTO)
+    scene.ask(agent)
+    scene.decide(agent, "respond", typed)
+    assert answers == [heard]
 
 
 def test_the_answer_may_name_its_interrupt_or_its_gate(scene: Scene) -> None:

@@ -11,6 +11,7 @@ from pydantic import Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.domain.errors import CapabilityUnavailable
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -162,3 +163,54 @@ def test_what_is_no_file_is_shown_as_that(scene: Scene, name: str) -> None:
     out = scene.ask(agent)
     shown = [step for each in out.get("__interrupt__", ()) for step in each.value["shown"]["steps"]]
     assert [file["sha256"] for step in shown for file in step.get("files", ())] in ([""], [])
+
+
+def test_content_that_changes_before_a_retry_is_not_sent(scene: Scene) -> None:
+    sent, tries = list[str](), [0]
+
+    @capability("office.mail", mode="local_write", risk="Medium", effect="idempotent", tags=("send",))
+    def mail(to: str, file: Path_, call: CallContext) -> str:
+        """Send a file."""
+        tries[0] += 1
+        if tries[0] == 1:
+            write(scene, "changed meanwhile")
+            raise CapabilityUnavailable("try later")
+        sent.append(call.workspace.read(file))
+        return "sent"
+
+    write(scene, "as shown")
+    step = {"id": "out", "capability": "office.mail", "params": {"to": "ada", "file": REPORT}}
+    agent = scene.agent(model=ScriptedModel(replies=[scene.plan(step), "done"]), capabilities=[mail])
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    assert sent == []
+
+
+def test_a_path_that_is_a_default_is_shown(scene: Scene) -> None:
+    @capability("office.mail", mode="local_write", risk="Medium", tags=("send",))
+    def mail(to: str, call: CallContext, file: Path_ = REPORT) -> str:
+        """Send a file."""
+        return call.workspace.read(file)
+
+    write(scene, "as shown")
+    step = {"id": "out", "capability": "office.mail", "params": {"to": "ada"}}
+    agent = scene.agent(model=ScriptedModel(replies=[scene.plan(step), "done"]), capabilities=[mail])
+    (asked,) = scene.ask(agent)["__interrupt__"]
+    assert files(asked.value["shown"]["steps"][0]) == [(REPORT, 8, "as shown")]
+
+
+def test_what_nobody_has_to_approve_does_not_stop_at_what_its_own_run_wrote(scene: Scene) -> None:
+    sent: list[str] = []
+
+    @capability("office.keep", mode="local_write", risk="Low", tags=("send",))
+    def keep(file: Path_, call: CallContext) -> str:
+        """Keep a file."""
+        sent.append(call.workspace.read(file))
+        return "kept"
+
+    written = {"id": "w", "capability": "files.write", "params": {"path": REPORT, "text": "new"}}
+    kept = {"id": "out", "capability": "office.keep", "params": {"file": REPORT}, "depends_on": ["w"]}
+    model = ScriptedModel(replies=[scene.plan(written, kept), "the answer"])
+    agent = scene.agent(model=model, capabilities=[keep], approval={"plan_risk": "High"})
+    assert scene.ask(agent)["status"] == "completed"
+    assert sent == ["new"]

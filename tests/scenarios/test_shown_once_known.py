@@ -174,3 +174,14 @@ def test_a_chain_in_a_plan_shows_it_too(scene: Scene) -> None:
     assert done == []
     scene.decide(agent, "approve")
     assert done == ["post team DE89 stranger"]
+
+
+def test_what_a_plan_gives_a_chain_is_shown_too(scene: Scene) -> None:
+    done: list[str] = []
+    parts = [{"toolName": "office.refund", "arguments": {"account": "{{input.account}}", "cents": 500}}]
+    made = {"name": "pay_it", "description": "Pay", "steps": parts}
+    pay = {**call("pay_it", "made", "s1", account="{{steps.s1.output.text}}")}
+    agent = begun(scene, done, READ, {**call("tool.create_chain", **made), "id": "made"}, pay)
+    (shown,) = scene.decide(agent, "approve")["__interrupt__"]
+    assert ACCOUNT in str(shown.value["shown"]["args"])
+    assert done == []
