@@ -45,12 +45,16 @@ def test_a_locked_store_is_named_and_the_gate_stays_open(desk: Desk, waiting: Wa
 
 
 @pytest.fixture
-def public_desk(template: Path) -> Iterator[Desk]:
-    """A workspace that everybody may read and nobody may write to."""
-    place = Path(tempfile.mkdtemp(prefix="planwright-read-only-"))
+def public_desk(template: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """A workspace that everybody may read and nobody may write to, and a machine for whoever does."""
+    place = Path(tempfile.mkdtemp(prefix="planwright-read-only-", dir="/tmp"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(place / "machine"))
     folder = place / "desk"
     shutil.copytree(template, folder)
     ask(folder, "Save hello to note.md")
+    shutil.rmtree(place / "machine")
+    (place / "machine").mkdir()
+    (place / "machine").chmod(0o777)
     place.chmod(0o755)
     for path in (folder, *folder.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
@@ -76,6 +80,8 @@ def ordinary_rights(folder: Path) -> Sequence[str]:
 @pytest.mark.parametrize("wanted", ["run", "doctor"])
 def test_a_read_only_workspace_is_refused_with_the_setting_that_helps(public_desk: Desk, wanted: str) -> None:
     way = ordinary_rights(public_desk.folder)
+    trusted = public_desk.start_cold("trust", "--yes", way=way)
+    assert trusted.code == 0, trusted.printed
     args = ("run", "What tickets are open?") if wanted == "run" else ("doctor",)
     done = public_desk.start_cold(*args, way=way)
     assert done.code == (2 if wanted == "run" else 1)
