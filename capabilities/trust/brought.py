@@ -41,10 +41,10 @@ def brought_by_folder(settings: Settings) -> list[Brought]:
 
 def brought_along(settings: Settings) -> dict[Path, list[Brought]]:
     """List all that a workspace brings along, by the folder that trust is bound to: its own, its store's."""
-    return {
-        settings.workspace.resolve(): brought_by_folder(settings),
-        settings.store_folder.resolve(): list(brought_by_store(settings.store_folder)),
-    }
+    home, store = settings.workspace.resolve(), settings.store_folder.resolve()
+    along = {home: brought_by_folder(settings)}
+    along[store] = [*along.get(store, ()), *brought_by_store(settings.store_folder)]  # it may be one folder
+    return along
 
 
 def _of_setting(setting: WrittenSetting) -> Brought:

@@ -109,6 +109,20 @@ def test_what_is_taken_out_asks_nobody(theirs: Path) -> None:
     assert names(theirs) == []
 
 
+@pytest.mark.parametrize("by", ["a setting", "a link"])
+def test_a_store_in_the_folder_itself_hides_nothing_of_what_it_brings(theirs: Path, by: str) -> None:
+    if by == "a setting":
+        with (theirs / "planwright.toml").open("a", encoding="utf-8") as file:
+            file.write('[storage]\npath = "."\n')
+    else:
+        (theirs / ".planwright").symlink_to(".")
+    (theirs / "policy.toml").write_text('[[rule]]\ndecide = "allow"\n', "utf-8")
+    assert {"capabilities.modules", "brought.py", "policy.toml"} <= set(names(theirs))
+    with pytest.raises(FolderUntrusted):
+        open_agent(theirs)
+    assert not (theirs / "ran").exists()
+
+
 @pytest.mark.parametrize("name", ["policy.toml", "decisions/one.toml"])
 def test_what_says_what_may_be_done_is_asked_for(tmp_path: Path, other_machine: Path, name: str) -> None:
     path = tmp_path / "f" / name
