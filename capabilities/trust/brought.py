@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.machinery
 import json
+import os
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from planwright.capabilities.mcp.command_files import files_of_command, hashes_o
 from planwright.capabilities.policy.decisions import FOLDER as DECISIONS
 from planwright.capabilities.policy.file import FILE_NAME as POLICY
 from planwright.capabilities.trust.consequences import WrittenSetting, consequences
-from planwright.capabilities.trust.workspace_modules import module_homes
+from planwright.capabilities.trust.workspace_modules import files_of, module_homes
 from planwright.checkpoints.consent.folder_trust import Brought
 from planwright.checkpoints.consent.store_origin import brought_by_store
 from planwright.domain.hashing import canonical_json, sha256
@@ -36,6 +37,7 @@ def brought_by_folder(settings: Settings) -> list[Brought]:
         *_modules(settings),
         *_command_files(settings),
         *_rules(settings.workspace),
+        *_links(settings),
     ]
 
 
@@ -73,10 +75,8 @@ def _lies_inside(workspace: Path, path: object) -> bool:
 def _modules(settings: Settings) -> Iterator[Brought]:
     """List the code of the listed modules, and of what they import from beside them."""
     for home in module_homes(settings.workspace, settings.capabilities.modules).values():
-        folder = home if home.is_dir() else home.parent
-        files = [home] if home.is_file() and home.name != "__init__.py" else sorted(folder.rglob("*"))
-        for file in files:
-            if file.is_file() and file.name.endswith(CODE):
+        for file in files_of(home):
+            if file.name.endswith(CODE):
                 yield _of_file(settings.workspace, file, "runs")
 
 
@@ -95,6 +95,20 @@ def _rules(workspace: Path) -> Iterator[Brought]:
     for path in (workspace / POLICY, *sorted((workspace / DECISIONS).glob("*.toml"))):
         if path.is_file():
             yield _of_file(workspace, path, "opens")
+
+
+def _links(settings: Settings) -> Iterator[Brought]:
+    """List the places of data whose spelling lies in the workspace, and from which a link leads out of it."""
+    home, sources = settings.workspace.resolve(), settings.sources
+    places = {"mail": sources.mail, "tickets": sources.tickets, "calendar": sources.calendar}
+    named = {f"sources.{name}": path for name, path in places.items()} | {
+        "storage.path": settings.storage.path
+    }
+    named |= {f"sources.databases.{name}": path for name, path in sources.databases.items()}
+    for name, path in named.items():
+        spelled, real = os.path.normpath(home / path), (home / path).resolve()
+        if Path(spelled).is_relative_to(home) and not real.is_relative_to(home):
+            yield Brought(f"{name} (link)", "opens", f"leads to {real}", sha256(str(real)))
 
 
 def _of_file(workspace: Path, path: Path, does: str) -> Brought:

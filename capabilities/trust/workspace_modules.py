@@ -9,6 +9,7 @@ been put there by who wrote the folder, and a hash of the source says nothing of
 from __future__ import annotations
 
 import ast
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.abc import MetaPathFinder
@@ -35,6 +36,20 @@ class SourceAlone(SourceFileLoader):
         path = self.get_filename(fullname)
         code: CodeType = self.source_to_code(self.get_data(path), path)
         return code
+
+
+class SourceFinder(FileFinder):
+    """Finds the parts of a package, and theirs: a folder to which a link leads is served as any other."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder, (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceAlone, SOURCE_SUFFIXES))
+
+    def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Say where a part is loaded from, and serve the folder of one that has parts itself."""
+        spec = super().find_spec(fullname, target)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            sys.path_importer_cache[folder] = SourceFinder(folder)
+        return spec
 
 
 class WorkspaceFinder(MetaPathFinder):
@@ -81,9 +96,8 @@ def serve(workspace: Path, names: Iterable[str]) -> None:
     sys.meta_path[:] = [
         finder for finder in sys.meta_path if not isinstance(finder, WorkspaceFinder) or finder.homes
     ]
-    for folder in (part for home in homes.values() for part in _folders_of(home)):
-        loaders = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceAlone, SOURCE_SUFFIXES)
-        sys.path_importer_cache[str(folder)] = FileFinder(str(folder), *loaders)
+    for folder in filter(None, map(_package, homes.values())):
+        sys.path_importer_cache[str(folder)] = SourceFinder(str(folder))
     if homes:
         sys.meta_path.append(WorkspaceFinder(homes))
 
@@ -106,12 +120,28 @@ def module_homes(workspace: Path, names: Iterable[str]) -> dict[str, Path]:
     return homes
 
 
-def _folders_of(home: Path) -> list[Path]:
-    """List the folders of a package, in which Python looks for its parts; none for a module."""
-    if home.is_file() and home.name != "__init__.py":
-        return []
-    folder = home if home.is_dir() else home.parent
-    return [folder, *(path for path in folder.rglob("*") if path.is_dir())]
+def files_of(home: Path) -> list[Path]:
+    """List the files of a module or package. Links are followed, as an import does; each folder comes once."""
+    folder = _package(home)
+    return [home] if folder is None else [path for path in _files_below(folder) if path.is_file()]
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders.sort()
+        yield from (Path(place, name) for name in sorted(files))
+
+
+def _package(home: Path) -> Path | None:
+    """Find the folder of a package, in which Python looks for its parts; None for a module."""
+    if home.is_dir():
+        return home
+    return home.parent if home.name == "__init__.py" else None
 
 
 def _lies_in(workspace: Path, name: str) -> bool:
@@ -127,14 +157,14 @@ def _home(workspace: Path, name: str) -> Path | None:
     for home in (package / "__init__.py", workspace / f"{name}.py"):
         if home.is_file():
             return home
-    return package if next(package.rglob("*.py"), None) else None
+    return package if any(path.suffix == ".py" for path in _files_below(package)) else None
 
 
 def _imported_by(home: Path) -> Iterator[str]:
     """Name what a module, or any module of a package, imports by its whole name."""
-    files = [home] if home.is_file() and home.name != "__init__.py" else []
-    folder = home if home.is_dir() else home.parent
-    for file in files or sorted(folder.rglob("*.py")):
+    for file in files_of(home):
+        if file.suffix != ".py":
+            continue
         try:
             tree = ast.parse(file.read_bytes())
         except (OSError, SyntaxError, ValueError, RecursionError):

@@ -87,6 +87,51 @@ def test_what_a_module_imports_from_beside_it_is_asked_for_too(theirs: Path) -> 
     assert sorted(names(theirs)) == ["beside.py", "pkg/inner.py"]
 
 
+@pytest.mark.parametrize("kind", ["package", "folder"])
+def test_what_a_package_reaches_by_a_link_is_asked_for_too(theirs: Path, kind: str) -> None:
+    (theirs / "brought.py").write_text("import pkg.sub.inner.part\n" + MODULE, "utf-8")
+    parts = ("other/inner/part.py", *(("pkg/__init__.py",) if kind == "package" else ()))
+    for name in parts:
+        (theirs / name).parent.mkdir(parents=True, exist_ok=True)
+        (theirs / name).write_text("import beside", "utf-8")
+    (theirs / "beside.py").write_text("", "utf-8")
+    (theirs / "pkg").mkdir(exist_ok=True)
+    (theirs / "pkg/sub").symlink_to("../other")
+    (theirs / "pkg/again").symlink_to(".")
+    trust_folder(load(theirs), "ada")
+    for name in ("other/inner/part.py", "beside.py"):
+        (theirs / name).write_text("import beside, sys", "utf-8")
+    assert sorted(names(theirs)) == ["beside.py", "pkg/sub/inner/part.py"]
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("mail", "sources.mail (link)"),
+        ("tickets.db", "sources.tickets (link)"),
+        ("calendar", "sources.calendar (link)"),
+        (".planwright", "storage.path (link)"),
+    ],
+)
+def test_a_link_at_a_usual_place_that_leads_out_of_the_folder_is_asked_for(
+    tmp_path: Path, other_machine: Path, place: str, name: str
+) -> None:
+    for folder in ("theirs", "private", "more"):
+        (tmp_path / folder).mkdir()
+    theirs = tmp_path / "theirs"
+    (theirs / place).symlink_to("../private")
+    assert names(theirs) == [name]
+    trust_folder(load(theirs), "ada")
+    assert names(theirs) == []
+    (theirs / place).unlink()
+    (theirs / place).symlink_to("../more")
+    assert names(theirs) == [name]
+    (theirs / place).unlink()
+    (theirs / "inner").mkdir()
+    (theirs / place).symlink_to("inner")
+    assert names(theirs) == []
+
+
 def test_moving_and_copying_ask_again(theirs: Path, tmp_path: Path) -> None:
     trust_folder(load(theirs), "ada")
     shutil.copytree(theirs, tmp_path / "copy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import py_compile
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,6 +79,20 @@ def test_a_module_of_a_package_is_listed_by_its_whole_name(tmp_path: Path, init:
     for package in ("wm_p", "wm_p/inner") if init else ():
         lay(tmp_path, {f"{package}/__init__.py": ""})
     assert said(load_registry(tmp_path, ["wm_p.inner.m"]), "a.b") == "5"
+
+
+@pytest.mark.parametrize("way", ["wm_l.link.inner.m", "wm_l.again.link.inner.m", "wm_l.other.link.inner.m"])
+def test_what_was_compiled_before_is_not_run_in_a_linked_folder_either(tmp_path: Path, way: str) -> None:
+    source = f"from {way} import VALUE" + DECLARES.format(name="a.b")
+    lay(tmp_path, {"wm_a.py": source, "wm_l/__init__.py": "", "elsewhere/inner/m.py": "VALUE = 1\n"})
+    (tmp_path / "wm_l/link").symlink_to("../elsewhere")
+    (tmp_path / "wm_l/again").symlink_to(".")
+    (tmp_path / "wm_l/other").symlink_to("again")
+    lay(tmp_path, {"wicked.py": "VALUE = 2\n"})
+    compiled = importlib.util.cache_from_source(str(tmp_path / "elsewhere/inner/m.py"))
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    py_compile.compile(str(tmp_path / "wicked.py"), compiled, invalidation_mode=unchecked, doraise=True)
+    assert said(load_registry(tmp_path, ["wm_a"]), "a.b") == "1"
 
 
 def test_a_module_that_is_installed_is_imported_as_ever(tmp_path: Path) -> None:
