@@ -33,18 +33,17 @@ OURS = "planwright"
 """Who gives trust to what a command of ours has written."""
 MOST_ID = 2**31 - 1
 """Greatest application id of a database (sqlite.org/pragma.html)."""
+HEADER_BYTES, ID_BYTES = 100, slice(68, 72)
 
 
 def brought_by_store(folder: Path) -> Iterator[Brought]:
     """List what the folder of a store brings along.
 
-    A database that cannot be read is left out: opening it says what is wrong, or refuses it.
+    A database that is damaged is left out: opening it says what is wrong. One without a table is only just begun.
     """
     for name in DATABASES:
-        with contextlib.suppress(PlanwrightError, *BROKEN):
-            if (folder / name).is_file():
-                with contextlib.closing(read_only(folder / name)) as connection:
-                    yield _database(name, _id_of(connection))
+        if (folder / name).is_file() and (id_ := _id_in(folder / name)) is not None:
+            yield _database(name, id_)
     for name in BELIEVED:
         path = folder / name
         if path.is_file():
@@ -88,6 +87,31 @@ def trust_own(folder: Path, thing: Brought) -> None:
 def _database(name: str, id_: int) -> Brought:
     shows = "approvals, plans, queued runs and memories" + (f" ({id_:08x})" if id_ else "")
     return Brought(name, "opens", shows, hashlib.sha256(f"{id_}".encode()).hexdigest())
+
+
+def _id_in(path: Path) -> int | None:
+    """Read the id of a database; None for one without a table, and for what is damaged."""
+    try:
+        with contextlib.closing(read_only(path)) as connection:
+            return _id_of(connection) if _has_tables(connection) else None
+    except sqlite3.OperationalError:  # as of a log in a folder that cannot be written to
+        return _id_in_header(path)
+    except (PlanwrightError, *BROKEN):
+        return None
+
+
+def _has_tables(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+
+
+def _id_in_header(path: Path) -> int | None:
+    """Read the id where a file of SQLite keeps it (sqlite.org/fileformat.html, 1.3.18); None where none can be."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(HEADER_BYTES)
+    except OSError:
+        return None  # then opening it is refused, too
+    return int.from_bytes(header[ID_BYTES], "big") if header.startswith(b"SQLite format 3\0") else None
 
 
 def _id_of(connection: sqlite3.Connection) -> int:

@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from planwright.checkpoints.consent.store_origin import check_origin
 from planwright.checkpoints.migrations import OLD_CHECKPOINT_VERSION
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.domain.errors import RunError
@@ -35,7 +36,7 @@ def adopt_checkpoints(connection: sqlite3.Connection, folder: Path) -> bool:
     """Copy the newest checkpoints of each thread from `checkpoints.db`, once, and remove that file.
 
     Returns whether there was one. Raises RunError while another program has it open, StoreFailed for a file
-    that cannot be read, SetupError for one of a newer program.
+    that cannot be read, SetupError for one of a newer program, or of elsewhere that nobody trusts.
     """
     path = folder / OLD_FILE
     if not path.is_file():
@@ -62,6 +63,7 @@ def _copy(path: Path, connection: sqlite3.Connection) -> None:
         raise RunError(f"another program has {path} open, and would go on writing to it", next_step)
     with closing(sqlite3.connect(path)) as old:
         refuse_newer(path, old, OLD_CHECKPOINT_VERSION)
+        check_origin(old, path)
         if not {row[0] for row in old.execute("SELECT name FROM sqlite_master")}.issuperset(_QUERIES):
             return
         for table, query in _QUERIES.items():
