@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
@@ -160,6 +162,17 @@ def test_what_an_argument_may_be_is_not_cut(keyword: str) -> None:
 def test_a_schema_without_a_bound_makes_no_capability(field: str, schema: dict[str, Any]) -> None:
     with pytest.raises(SetupError, match=r"one\.look has a schema of .* characters, more than 64,000"):
         capability_of(read_tool({"name": "look", field: schema}), "one.look", (), McpServerSettings(), never)
+
+
+ODD = st.text(st.sampled_from(" a\n\x00\u200b\xa0\u2028"), max_size=20)
+NEAR_THE_END = st.builds(lambda a, n, b: a + "x" * n + b, ODD, st.integers(LONGEST - 20, LONGEST + 5), ODD)
+
+
+@given(ODD | NEAR_THE_END | st.text())
+def test_a_tool_with_any_words_is_the_same_when_it_is_read_again(words: str) -> None:
+    schema: dict[str, JsonValue] = {"type": "object", "description": words}
+    read = read_tool({"name": "look", "description": words, "inputSchema": schema})
+    assert read_tool(read.fields()) == read
 
 
 def test_a_tool_is_read_from_what_it_is_kept_as() -> None:
