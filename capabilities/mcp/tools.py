@@ -24,7 +24,7 @@ from planwright.settings.mcp import McpServerSettings, McpToolSettings
 LONGEST = 1000  # of a description: it stands in every prompt that offers the tool
 LONGEST_SCHEMA = 64_000  # characters, with its texts cut; as long as it takes to spell the largest in use
 _TEXTS = ("title", "description", "$comment")  # of a schema: words to a reader
-_SHOWN = ("description", "title", "name")  # of a tool: the first that says anything describes it
+_DESCRIBING = ("description", "title", "name")  # of a tool: the first that says anything describes it
 _VALUES = ("const", "default", "enum", "examples", "required")  # what stands there is no schema
 _BY_NAME = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _GLOB = re.compile(r"[*?\[]")
@@ -63,7 +63,7 @@ def read_tool(fields: Mapping[str, JsonValue]) -> Tool:
     """Read a tool by its field names on the wire (MCP `Tool`), its texts made printable and cut."""
     return Tool(
         name=str(fields["name"]),
-        description=next(filter(None, (_cut(str(fields.get(key) or "")) for key in _SHOWN)), ""),
+        description=next(filter(None, (_cut(str(fields.get(key) or "")) for key in _DESCRIBING)), ""),
         input_schema=_schema(fields.get("inputSchema")) or {"type": "object"},
         output_schema=_schema(fields.get("outputSchema")),
         hints=read_hints(fields),
