@@ -14,7 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from planwright.capabilities.trust.guard import load_trusted, trust_folder
+from planwright.capabilities.trust.guard import load_trusted, untrusted_things
+from planwright.checkpoints.consent.folder_trust import FolderTrust
 from planwright.checkpoints.consent.store_origin import OURS
 from planwright.checkpoints.private_files import write_private
 from planwright.cli.session.editing import by_hand, noted, plain
@@ -105,12 +106,15 @@ def _save(path: Path, before: bytes, after: str, typed: str, agent: str) -> None
         or set(document["agents"]) != {agent}
     ):
         raise SetupError(f"what was typed is not [agents.{agent}] alone", "change nothing but its values")
+    load_trusted(path.parent)  # modules may have come while the editor was open
     open_checked(parse_settings(after, path))
     if path.read_bytes() != before:
         raise SetupError(f"{path} was changed by somebody else meanwhile", "look at it, then edit again")
     try:
         _write(path.resolve(), after.encode())
-        trust_folder(load(path.parent), OURS)
+        things = untrusted_things(load(path.parent)).get(path.parent.resolve(), ())
+        typed_here = [thing for thing in things if thing.name.startswith(f"agents.{agent}.")]
+        FolderTrust(path.parent).give(typed_here, OURS)
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error}", "make it writable") from error
 

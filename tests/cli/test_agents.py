@@ -155,6 +155,36 @@ def test_a_file_that_somebody_changed_meanwhile_is_not_overwritten(staffed: Desk
     assert "was changed by somebody else meanwhile" in typist.screen
 
 
+MODULE = """
+from planwright.capabilities import capability
+
+@capability("mine.one", mode="read_only", effect="pure", trusted_result=True)
+def one(text: str) -> str:
+    "One."
+    return text
+"""
+
+
+def test_a_module_that_came_while_the_editor_was_open_is_not_run_nor_trusted(
+    desk: Desk, tmp_path: Path, other_machine: Path
+) -> None:
+    desk.settings(f'{FILE}[capabilities]\nmodules = ["mine"]\n')
+    module, before = desk.folder / "mine.py", file(desk)
+    module.write_text(MODULE, "utf-8")
+    assert desk.run("trust", "--yes").code == 0
+    env = editor(tmp_path, "always", "never")
+    script, came = tmp_path / "editor.py", "\n__import__('pathlib').Path('ran').touch()\n"
+    script.write_text(script.read_text("utf-8") + f"open({str(module)!r}, 'a').write({came!r})\n", "utf-8")
+    with Typist(desk.folder, "agents", "edit", "reader", env=env) as typist:
+        code, _ = typist.finish()
+    assert (code, file(desk)) == (2, before)
+    assert "mine.py (runs)" in typist.screen.replace("\n", " ")
+    assert not (desk.folder / "ran").exists()
+    module.write_text(MODULE, "utf-8")
+    code, _ = edit(desk, tmp_path, "always", "never")
+    assert (code, desk.run("agents", "ls").code) == (0, 0)
+
+
 def test_an_editor_left_without_saving_changes_nothing(staffed: Desk, tmp_path: Path) -> None:
     code, screen = edit(staffed, tmp_path, "not there", "x")
     assert (code, file(staffed)) == (0, FILE)
