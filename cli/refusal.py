@@ -14,7 +14,7 @@ from planwright.capabilities.trust.guard import FolderUntrusted
 from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.printable import safe
-from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.domain.errors import INTERRUPTED, PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import load
@@ -29,8 +29,14 @@ def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
     if isinstance(error, FolderUntrusted) and not {"--json", "--no-input"}.intersection(arguments):
         from planwright.cli.views.trust_views import trusted_now
 
-        if trusted_now(error.settings):
-            os.execv(sys.executable, sys.orig_argv)
+        try:
+            if trusted_now(error.settings):
+                os.execv(sys.executable, sys.orig_argv)
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+            sys.exit(INTERRUPTED)
+        except PlanwrightError as failed:
+            error = failed
     clean = _redactor(arguments).text
     sys.stderr.write(f"error: {safe(clean(error.cause))}\n")
     if error.next_step:

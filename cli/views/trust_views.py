@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from planwright.capabilities.mcp.entries import UnreadableFile
 from planwright.capabilities.mcp.standing import read_standings
@@ -36,7 +37,9 @@ def trust_workspace(folder: Path, yes: bool) -> int:
         screen.print(views.label("trusted", f"{settings.workspace} brings nothing that is not trusted"))
     elif not yes and not sys.stdin.isatty():
         show_brought(by_folder, stderr=True)
-        raise SetupError("there is no terminal to ask at", f"planwright trust {settings.workspace} --yes")
+        raise SetupError(
+            "there is no terminal to ask at", f"planwright trust {quote(str(settings.workspace))} --yes"
+        )
     else:
         show_brought(by_folder)
         if not yes and not _agreed():
@@ -64,7 +67,9 @@ def trust_all_below(folder: Path, yes: bool) -> int:
     """Trust all there is in a folder, now and later."""
     place = folder.resolve()
     if not yes and not sys.stdin.isatty():
-        raise SetupError("there is no terminal to ask at", f"planwright trust {place} --below --yes")
+        raise SetupError(
+            "there is no terminal to ask at", f"planwright trust {quote(str(place))} --below --yes"
+        )
     views.console().print(
         views.label("trust", f"{place}: all that lies in it counts, and what is put there later")
     )
@@ -92,7 +97,7 @@ def distrust_workspace(folder: Path) -> int:
     taken = [trust.take_back(*trust.read()) for trust in trusts]
     around = [place for place in trusted_folders() if settings.workspace.resolve().is_relative_to(place)]
     if around:
-        step = f"take that back: planwright trust {around[0]} --below --revoke"
+        step = f"take that back: planwright trust {quote(around[0])} --below --revoke"
         raise SetupError(f"all that lies in {around[0]} is trusted", step)
     print(f"{settings.workspace}: nothing is trusted any more" if any(taken) else "nothing was trusted")
     return 0

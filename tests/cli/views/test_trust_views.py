@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -153,8 +154,22 @@ def test_a_person_at_the_terminal_is_asked_and_the_command_goes_on(
     assert theirs.run("capabilities").code == (0 if runs else 2)
 
 
-def at_terminal(desk: Desk, typed: bytes, *words: str) -> Iterator[bytes]:
-    """Run a command in a terminal, and type when it asks."""
+def test_ctrl_c_at_the_question_ends_the_command_quietly(theirs: Desk) -> None:
+    shown = b"".join(at_terminal(theirs, None, "capabilities"))
+    assert (b"Traceback" in shown, shown.endswith(b"exit 130")) == (False, True)
+    assert not (theirs.folder / "ran").exists()
+
+
+def test_a_yes_that_cannot_be_kept_is_said(theirs: Desk, other_machine: Path) -> None:
+    other_machine.parent.write_text("no folder", "utf-8")
+    shown = b"".join(at_terminal(theirs, b"y\n", "capabilities"))
+    assert (b"Traceback" in shown, b"cannot be kept" in shown) == (False, True)
+    assert shown.endswith(b"exit 2")
+    assert "cannot be kept" in refusal(theirs.run("trust", "--revoke"))
+
+
+def at_terminal(desk: Desk, typed: bytes | None, *words: str) -> Iterator[bytes]:
+    """Run a command in a terminal, and type when it asks, None for Ctrl-C; then say how it ended."""
     ours, its = pty.openpty()
     with subprocess.Popen(
         [*command(), *words], cwd=desk.folder, env=environment(), stdin=its, stdout=its, stderr=its
@@ -163,7 +178,9 @@ def at_terminal(desk: Desk, typed: bytes, *words: str) -> Iterator[bytes]:
         with suppress(OSError):  # the terminal is closed with its last user
             while read := os.read(ours, 4096):
                 yield read
-                if b"[y/N]" in read:
+                if b"[y/N]" in read and typed is not None:
                     os.write(ours, typed)
-        process.wait(PATIENCE_S)
+                elif b"[y/N]" in read:
+                    process.send_signal(signal.SIGINT)
+        yield b"exit %d" % process.wait(PATIENCE_S)
     os.close(ours)
