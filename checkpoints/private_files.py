@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -26,10 +26,15 @@ def private_folder(folder: Path) -> Path:
         for part in reversed((folder, *folder.parents)):
             if not part.exists():
                 part.mkdir(FOLDER_MODE, exist_ok=True)
-    if folder.stat().st_mode & OTHERS:
+    if is_open_to_others(folder):
         folder.chmod(FOLDER_MODE)
         close_to_others(folder)
     return folder
+
+
+def is_open_to_others(folder: Path) -> bool:
+    """Say whether anybody but the owner has rights in a folder; none that we made is. Raises OSError."""
+    return bool(folder.stat().st_mode & OTHERS)
 
 
 def close_to_others(folder: Path) -> None:
@@ -81,15 +86,16 @@ def replace_private(path: Path, text: str) -> None:
     sync_folder(path.parent)
 
 
-def secret_of(path: Path) -> bytes:
+def secret_of(path: Path, trust: Callable[[bytes], None]) -> bytes:
     """Read the secret that a file keeps for all processes of a store; the first of them makes it.
 
-    Raises OSError.
+    `trust` is called with a new one before it is there; where that fails, none is. Raises OSError.
     """
     with alone_in(path.parent):
         text = read_private(path).strip()
         if len(text) != 2 * SECRET_BYTES:
-            replace_private(path, text := token_hex(SECRET_BYTES))
+            trust((text := token_hex(SECRET_BYTES)).encode())
+            replace_private(path, text)
     return text.encode()
 
 

@@ -127,12 +127,10 @@ def _keep_fences(folder: Path) -> None:
     Before there is a store, those of this process are its own.
     """
     if folder.is_dir():
-        with contextlib.suppress(OSError, SetupError):  # of a disk that is read-only
-            path = folder / FENCE_KEY
-            is_new = not path.exists()
-            use_key(secret_of(path))
-            if is_new:
-                trust_own(folder, believed(FENCE_KEY, path.read_bytes()))
+        with contextlib.suppress(
+            OSError, SetupError
+        ):  # of a disk that is read-only, or a home: then it is not kept
+            use_key(secret_of(folder / FENCE_KEY, lambda key: trust_own(folder, believed(FENCE_KEY, key))))
 
 
 def _check_model(model: object) -> None:

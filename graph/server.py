@@ -24,7 +24,7 @@ from planwright.approvals.answers import signed
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.consent.store_origin import believed, trust_own
 from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.private_files import private_folder, read_private, write_private
+from planwright.checkpoints.private_files import alone_in, private_folder, read_private, replace_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
@@ -217,10 +217,12 @@ def _start_token(settings: Settings) -> str:
         return handed
     path = settings.store_folder / TOKEN_FILE
     try:
-        token = read_private(path)
-        if len(token) < TOKEN_LENGTH:
-            write_private(path, token := secrets.token_urlsafe(32))
-            trust_own(path.parent, believed(path.name, token.encode()))
+        with alone_in(path.parent):
+            token = read_private(path)
+            if len(token) < TOKEN_LENGTH:
+                token = secrets.token_urlsafe(32)
+                trust_own(path.parent, believed(path.name, token.encode()))
+                replace_private(path, token)
     except OSError as error:
         raise SetupError(f"cannot write {path}: {error.strerror}", "make its folder writable") from error
     _LOG.warning("the token of this start, for this machine, is in %s", path)

@@ -6,10 +6,13 @@ One that brings nothing of that kind needs no trust, and what a command of ours 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 from planwright.capabilities.trust.brought import brought_along
 from planwright.checkpoints.consent.folder_trust import Brought, FolderTrust
+from planwright.checkpoints.private_files import alone_in, is_open_to_others
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
 
@@ -23,7 +26,9 @@ class FolderUntrusted(SetupError):
         named = ", ".join(f"{thing.name} ({thing.does})" for thing in things[:MOST_NAMED])
         more = f" and {len(things) - MOST_NAMED} more" if len(things) > MOST_NAMED else ""
         cause = f"{settings.workspace} brings what nobody trusts on this machine: {named}{more}"
-        super().__init__(cause, f"look at it, and trust it: planwright trust -w {settings.workspace}")
+        super().__init__(
+            cause, f"look at it, and trust it: planwright trust -w {quote(str(settings.workspace))}"
+        )
         self.settings = settings
 
 
@@ -36,8 +41,11 @@ def load_trusted(workspace: Path | str = ".") -> Settings:
 
 def refuse_untrusted(settings: Settings) -> None:
     """Raise FolderUntrusted where a folder brings anything along that nobody trusts as it is."""
-    nobodys = [thing for things in untrusted_things(settings).values() for thing in things]
-    if nobodys:
+    untrusted = untrusted_things(settings)
+    if untrusted.keys() == {settings.store_folder.resolve()} and not is_open_to_others(settings.store_folder):
+        with suppress(OSError), alone_in(settings.store_folder):  # another process of ours may just write it
+            untrusted = untrusted_things(settings)
+    if nobodys := [thing for things in untrusted.values() for thing in things]:
         raise FolderUntrusted(settings, nobodys)
 
 
@@ -46,7 +54,10 @@ def untrusted_things(settings: Settings) -> Mapping[Path, list[Brought]]:
     by_folder: dict[Path, list[Brought]] = {}
     for folder, things in brought_along(settings).items():
         trust = FolderTrust(folder)
-        if new := [thing for thing in things if not trust.covers(thing.name, thing.digest)]:
+        if trust.is_below_trusted():
+            continue
+        known = {name: record.digest for name, record in trust.read().items()}
+        if new := [thing for thing in things if known.get(thing.name) != thing.digest]:
             by_folder[folder] = new
     return by_folder
 

@@ -121,7 +121,7 @@ def module_homes(workspace: Path, names: Iterable[str]) -> dict[str, Path]:
 
 
 def files_of(home: Path) -> list[Path]:
-    """List the files of a module or package. Links are followed, as an import does; each folder comes once."""
+    """List the files of a module or package. Links are followed, as by an import; each folder comes once."""
     folder = _package(home)
     return [home] if folder is None else [path for path in _files_below(folder) if path.is_file()]
 

@@ -89,7 +89,10 @@ class FolderTrust:
         return file.trusted if file.folder == str(self.folder) else {}
 
     def give(self, things: Iterable[Brought], by: str) -> None:
-        """Write down that things are trusted as they stand. Raises SetupError where nothing can be kept."""
+        """Write down that things are trusted as they stand.
+
+        Raises SetupError where nothing can be kept, and where what is kept cannot be relied on.
+        """
         at = utc_now().isoformat()
         new = {
             each.name: GivenTrust(
@@ -100,15 +103,25 @@ class FolderTrust:
         try:
             with alone_in(self.path.parent):
                 self._write({**self.read(), **new})
+                relied_on = self.read()
         except OSError as error:
             raise _not_kept(self.path, error) from error
+        if any(name not in relied_on for name in new) and not self.is_below_trusted():
+            cause = f"what is trusted does not count in {self.path}: others may read or write there"
+            raise SetupError(cause, "set XDG_STATE_HOME to a folder on a disk that keeps rights of files")
 
     def take_back(self, *names: str) -> bool:
-        """Trust things no more, whatever they are now; say whether any was."""
-        with alone_in(self.path.parent):
-            left = {name: record for name, record in self.read().items() if name not in names}
-            if gone := len(left) < len(self.read()):
-                self._write(left)
+        """Trust things no more, whatever they are now; say whether any was.
+
+        Raises SetupError where that cannot be kept.
+        """
+        try:
+            with alone_in(self.path.parent):
+                left = {name: record for name, record in self.read().items() if name not in names}
+                if gone := len(left) < len(self.read()):
+                    self._write(left)
+        except OSError as error:
+            raise _not_kept(self.path, error) from error
         return gone
 
     def is_below_trusted(self) -> bool:
@@ -133,9 +146,11 @@ def trusted_folders() -> list[str]:
 def trust_below(folder: Path) -> None:
     """Trust all there is in a folder from now on, and what comes into it later.
 
-    Raises SetupError for one that others may write to, or that cannot be kept.
+    Raises SetupError for one that is not there, that others may write to, or that cannot be kept.
     """
     place, path = folder.resolve(), state_folder() / FOLDERS
+    if not place.is_dir():
+        raise SetupError(f"there is no folder {place}", "name one that is there")
     if place == Path(place.anchor) or place.stat().st_mode & OTHERS_WRITE:
         raise SetupError(f"others can put files into {place}", "name a folder that only you write to")
     _keep_folders(path, lambda folders: {*folders, str(place)})

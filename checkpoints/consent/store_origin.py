@@ -39,7 +39,8 @@ HEADER_BYTES, ID_BYTES = 100, slice(68, 72)
 def brought_by_store(folder: Path) -> Iterator[Brought]:
     """List what the folder of a store brings along.
 
-    A database that is damaged is left out: opening it says what is wrong. One without a table is only just begun.
+    A damaged database is left out: opening it says what is wrong. So is one without a table: it is only
+    just begun.
     """
     for name in DATABASES:
         if (folder / name).is_file() and (id_ := _id_in(folder / name)) is not None:
@@ -105,7 +106,7 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 
 
 def _id_in_header(path: Path) -> int | None:
-    """Read the id where a file of SQLite keeps it (sqlite.org/fileformat.html, 1.3.18); None where none can be."""
+    """Read the id where SQLite keeps it (sqlite.org/fileformat.html, 1.3.18); None where none can be."""
     try:
         with path.open("rb") as file:
             header = file.read(HEADER_BYTES)

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Thread
+from types import FrameType
 
 import pytest
 
-from planwright.capabilities.trust.guard import FolderUntrusted, load_trusted, trust_folder, untrusted_things
+from planwright.capabilities.trust.guard import (
+    FolderUntrusted,
+    load_trusted,
+    refuse_untrusted,
+    trust_folder,
+    untrusted_things,
+)
 from planwright.checkpoints.consent.allow_rules import AllowRules
+from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.checkpoints.consent.folder_trust import FolderTrust, trust_below
 from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.domain.errors import SetupError
@@ -22,6 +33,7 @@ from planwright.graph.building import build_graph, open_agent
 from planwright.settings.settings import Settings, load
 from tests.house import rooms
 
+NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
 MODULE = """
 from pathlib import Path
 from planwright.capabilities import capability
@@ -209,7 +221,7 @@ def test_a_store_of_this_machine_is_asked_for_nowhere_and_its_copy_everywhere(
 
 
 def old_checkpoints(folder: Path) -> Path:
-    """Make the file in which an older program kept checkpoints, with its log and without what SQLite shares."""
+    """Make the file in which an older program kept checkpoints, with a log."""
     folder.mkdir()
     path = folder / "checkpoints.db"
     with closing(sqlite3.connect(path)) as connection:
@@ -300,6 +312,71 @@ def test_a_rule_of_a_stranger_opens_no_gate_and_one_of_ours_does(tmp_path: Path,
     trust_folder(load(tmp_path), "ada")
     AllowRules(store).revoke("allow_2")
     assert names(tmp_path) == []
+
+
+def test_a_file_that_another_process_of_ours_just_writes_is_no_strangers(
+    tmp_path: Path, other_machine: Path
+) -> None:
+    period = Period(NOW, NOW + timedelta(hours=1))
+
+    def issue() -> None:
+        for number in range(100):
+            Delegations(tmp_path / ".planwright").issue(Reach([f"a.b{number}"]), "High", "ada", period)
+
+    (tmp_path / ".planwright").mkdir(0o700)
+    settings, writer = load(tmp_path), Thread(target=issue)
+    writer.start()
+    while writer.is_alive():
+        refuse_untrusted(settings)
+    writer.join()
+    assert len(Delegations(tmp_path / ".planwright").read()) == 100
+
+
+def test_a_store_that_is_open_to_others_is_looked_at_and_left_as_it_is(
+    tmp_path: Path, other_machine: Path
+) -> None:
+    store = tmp_path / ".planwright"
+    store.mkdir()
+    store.chmod(0o755)
+    (store / "allow.jsonl").write_text(RULE, "utf-8")
+    with pytest.raises(FolderUntrusted):
+        load_trusted(tmp_path)
+    assert store.stat().st_mode & 0o777 == 0o755
+
+
+def test_what_is_trusted_is_read_once_however_much_there_is(theirs: Path) -> None:
+    (theirs / "decisions").mkdir()
+    for number in range(20):
+        (theirs / f"decisions/{number}.toml").write_text("", "utf-8")
+    trust_folder(load(theirs), "ada")
+    reads = []
+
+    def profile(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is FolderTrust.read.__code__:
+            reads.append(frame)
+
+    settings = load(theirs)
+    sys.setprofile(profile)
+    try:
+        refuse_untrusted(settings)
+    finally:
+        sys.setprofile(None)
+    assert len(reads) == 2  # of the folder, and of its store
+
+
+def test_a_fence_that_cannot_be_trusted_is_not_left_behind(tmp_path: Path, other_machine: Path) -> None:
+    (tmp_path / ".planwright").mkdir()
+    other_machine.parent.write_text("no folder", "utf-8")
+    open_agent(tmp_path).close()
+    assert names(tmp_path) == []
+    assert not (tmp_path / ".planwright/fence.key").exists()
+
+
+def test_the_next_step_can_be_typed_whatever_the_folder_is_called(theirs: Path) -> None:
+    odd = theirs.rename(theirs.with_name("a b; touch c"))
+    with pytest.raises(FolderUntrusted) as refused:
+        load_trusted(odd)
+    assert shlex.split(refused.value.next_step.partition(": ")[2]) == ["planwright", "trust", "-w", str(odd)]
 
 
 def test_what_lies_in_a_folder_of_ones_own_asks_nobody_whatever_it_holds(theirs: Path) -> None:

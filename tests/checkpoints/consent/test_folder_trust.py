@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from planwright.checkpoints.consent.folder_trust import (
     Brought,
     FolderTrust,
+    GivenTrust,
     below_no_more,
     trust_below,
     trusted_folders,
@@ -94,6 +96,33 @@ def test_a_state_that_cannot_be_kept_is_said(tmp_path: Path, other_machine: Path
     with pytest.raises(SetupError, match="cannot be kept") as refused:
         FolderTrust(tmp_path).give([ONE], "ada")
     assert "XDG_STATE_HOME" in refused.value.next_step
+
+
+class ReadByOthers(FolderTrust):
+    """The trust of a folder on a disk that keeps no rights of files."""
+
+    def read(self) -> Mapping[str, GivenTrust]:
+        """Rely on nothing."""
+        return {}
+
+
+def test_what_is_kept_and_does_not_count_is_said(tmp_path: Path, other_machine: Path) -> None:
+    with pytest.raises(SetupError, match="others may read or write") as refused:
+        ReadByOthers(tmp_path).give([ONE], "ada")
+    assert "XDG_STATE_HOME" in refused.value.next_step
+    trust_below(tmp_path)
+    ReadByOthers(tmp_path).give([ONE], "ada")
+
+
+def test_taking_back_what_cannot_be_changed_is_said(tmp_path: Path, other_machine: Path) -> None:
+    other_machine.parent.write_text("no folder", "utf-8")
+    with pytest.raises(SetupError, match="cannot be kept"):
+        FolderTrust(tmp_path).take_back("audit.command")
+
+
+def test_a_folder_that_is_not_there_is_not_trusted_whole(tmp_path: Path, other_machine: Path) -> None:
+    with pytest.raises(SetupError, match="there is no folder"):
+        trust_below(tmp_path / "none")
 
 
 def test_a_relative_state_folder_is_left_out_as_the_standard_says(
