@@ -99,7 +99,7 @@ def choices(waiting: Card) -> str:
         doubtful = waiting["shown"]["in_doubt"]
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
     if waiting.get("shown_later"):
-        more = "   [u] approve, and do not show me what goes out"
+        more = "   [u] approve, unseen"
     offered = CHOICES[waiting["kind"]]
     if "edit" not in _allowed(waiting):
         offered = offered.replace("   [e] edit", "")
