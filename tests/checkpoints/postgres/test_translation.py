@@ -22,6 +22,7 @@ from tests.postgres_server import PostgresServer
 SQL = re.compile(r"\s*(?:SELECT|WITH|INSERT|UPDATE|DELETE)\s[\s\S]*\b(?:FROM|INTO|SET)\b")
 OF_FILES = (
     "checkpoints.upkeep",
+    "checkpoints.consent.store_origin",
     "checkpoints.engines",
     "checkpoints.thread_state.adoption",
     "checkpoints.postgres",
