@@ -46,10 +46,11 @@ class CallQuestions:
     ) -> JsonValue:
         """Make a call, and make it again with what a person says whenever it asks.
 
-        Raises CapabilityRejected where nobody answers, or where the function does not take the answer.
+        Raises CapabilityForbidden where nobody answers, CapabilityRejected where the function does not take
+        the answer.
         """
         checked, answers = site.checked, tuple[JsonValue, ...]()
-        while f"approval_requested:{_gate_id(checked, len(answers), invocation)}" in invocation.emitted_keys:
+        while invocation.has_sent("approval_requested", _gate_id(checked, len(answers), invocation)):
             answers += (await self._answer(checked, len(answers), invocation),)
         while True:
             try:

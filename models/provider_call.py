@@ -117,7 +117,7 @@ class ProviderCalls:
 
 def is_shown_as_thinking(name: str, invocation: Invocation) -> bool:
     """Say whether it was told that the model of a call thinks; of one made again it is told again."""
-    return f"thinking:{name}:{invocation.lease.token}" in invocation.emitted_keys
+    return invocation.has_sent("thinking", f"{name}:{invocation.lease.token}")
 
 
 def _idle_s(provider: ProviderSettings) -> float:

@@ -235,6 +235,10 @@ class Invocation:
             listen(event)
         return event
 
+    def has_sent(self, type_: EventType, key: str) -> bool:
+        """Say whether the run has sent an event of a type and key, in any invocation."""
+        return f"{type_}:{key}" in self.emitted_keys
+
     def sent_count(self, type_: EventType) -> int:
         """Count the events of a type that the run has sent so far, in every invocation."""
         return sum(name.startswith(f"{type_}:") for name in self.emitted_keys)

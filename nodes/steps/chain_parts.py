@@ -194,7 +194,7 @@ class _Run:
         if past.again or like:
             card |= {"reason": once_more(past) if past.again else like, "done_before": invocation.run_id}
             return await self.gates.open(part, card, invocation)
-        if files_read(capability, args, gateway.call_context):
+        if "files" in card:
             return await self.gates.open(part, card, invocation)  # the chain shows no content of files
         alone = judged.own_gate or changed or not (known or shown_with_chain(part, capability))
         with_plan = None if alone else await self._with_plan(chain_of(task.checked))

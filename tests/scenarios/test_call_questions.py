@@ -436,3 +436,34 @@ def test_an_answer_is_on_record_and_the_run_replays_equal(scene: Scene) -> None:
         blobs = Blobs(scene.workspace / ".planwright" / "blobs")
         assert not replay_run(store, blobs, run_id).differences
         assert not verify_chain(store)[0]
+
+
+def test_a_function_that_is_edited_before_the_answer_is_asked_for_anew(scene: Scene) -> None:
+    done: list[str] = []
+
+    @capability("office.book", mode="local_write", risk="Medium", tags=("book",))
+    def book(night: str) -> str:
+        """Book a room."""
+        done.append(f"booked {night} {interrupt('Which room?')}")
+        return "booked"
+
+    @capability("office.book", mode="local_write", risk="Medium", tags=("book",))
+    def edited(night: str) -> str:
+        """Book a room, and pay for it."""
+        done.append(f"paid {night} {interrupt('Which room?')}")
+        return "paid"
+
+    plan = scene.plan({"id": "s1", "capability": "office.book", "params": BOOK})
+    agent = scene.agent(plan, capabilities=[book])
+    scene.ask(agent)
+    assert question(scene.decide(agent, "approve")) == ["Which room?"]
+    agent.close()
+    scene.agents.remove(agent)
+    later = scene.agent("the answer", capabilities=[edited])
+    (asked,) = scene.answer(later, "12")["__interrupt__"]
+    assert asked.value["kind"] == "plan"
+    assert "office.book has changed" in str(asked.value["shown"]["changes"])
+    assert done == []
+    assert question(scene.decide(later, "approve")) == ["Which room?"]
+    assert scene.answer(later, "14")["status"] == "completed"
+    assert done == ["paid Monday 14"]
