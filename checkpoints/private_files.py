@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from secrets import token_hex
+from time import monotonic, sleep
 from typing import IO, Any
 
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECRET_BYTES = 32
+LOCK_S = 10.0  # a lock is held for the time of a few writes
+LOOKS_S = 0.002
 
 
 def private_folder(folder: Path) -> Path:
@@ -113,14 +117,30 @@ def sync_folder(folder: Path) -> None:
 def alone_in(folder: Path) -> Iterator[None]:
     """Wait until no other process or thread is in here with a folder: to read, change and replace a file.
 
-    Raises OSError.
+    Raises OSError, as `lock_alone` does for a process that stands still in here.
     """
     descriptor = os.open(private_folder(folder), os.O_RDONLY)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock_alone(descriptor)
         yield
     finally:
         os.close(descriptor)
+
+
+def lock_alone(descriptor: int, longest_s: float = LOCK_S) -> None:
+    """Lock what is open for this process alone (flock(2)), once nobody else has it.
+
+    Raises TimeoutError after so many seconds: a process that was stopped keeps what it has locked.
+    """
+    deadline = monotonic() + longest_s
+    while True:
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() > deadline:
+                cause = "a process of this program has locked it and stands still"
+                raise TimeoutError(errno.ETIMEDOUT, cause) from None
+            sleep(LOOKS_S)
 
 
 def private_database(path: Path) -> None:

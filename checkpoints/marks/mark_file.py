@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from planwright.checkpoints.private_files import FILE_MODE, private_folder, sync_folder
+from planwright.checkpoints.private_files import FILE_MODE, lock_alone, private_folder, sync_folder
 from planwright.domain.risk import Effect
 
 SLOT = 1024
@@ -120,7 +120,7 @@ class MarkFile:
         private_folder(self.path.parent)
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            lock_alone(descriptor)
             size = os.fstat(descriptor).st_size
             before = _head(descriptor)
             for effect in effects:

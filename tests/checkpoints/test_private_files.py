@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from planwright.checkpoints.private_files import (
+    alone_in,
+    lock_alone,
     open_private,
     private_database,
     private_folder,
@@ -17,6 +19,7 @@ from planwright.checkpoints.private_files import (
     secret_of,
     write_private,
 )
+from planwright.checkpoints.store_errors import store_error
 from planwright.checkpoints.stores import open_stores
 from planwright.graph.building import open_agent
 
@@ -112,3 +115,14 @@ def test_a_secret_is_made_once_for_its_owner_alone_and_anew_where_others_may_hav
     path.chmod(0o666)
     assert secret_of(path, made.append) != first
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_nobody_waits_for_ever_for_a_process_that_stands_still_with_a_lock(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        with alone_in(tmp_path), pytest.raises(TimeoutError) as raised:  # another opening is another owner
+            lock_alone(descriptor, 0.02)
+        assert store_error(tmp_path, raised.value).cause == f"{tmp_path} is locked by another program"
+        lock_alone(descriptor, 0.02)
+    finally:
+        os.close(descriptor)
