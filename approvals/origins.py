@@ -16,13 +16,17 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from planwright.approvals.cards import SEEN, Card
+from planwright.approvals.cards import SEEN, Card, card_steps
+from planwright.checkpoints.history.thread_results import results_before
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
 from planwright.domain.own_words import holds, own_words
+from planwright.domain.plan import AGENT
+from planwright.domain.references import has_reference
 from planwright.state.invocation import Invocation
 
 REQUEST, PASTED, NOWHERE = "your request", "what you pasted", "written for this call"
+EARLIER = ", in an earlier run"
 MOST = 20_000  # characters of a result that are looked through
 LONGEST = 300  # characters of a value that are looked for
 
@@ -50,15 +54,17 @@ class ReadText:
         return re.search(pattern, self._folded) is not None
 
 
-async def read_texts(stores: Stores, run_id: str) -> list[ReadText]:
-    """Read what the calls of a run have brought, in the order in which they ended."""
+async def read_texts(stores: Stores, invocation: Invocation) -> list[ReadText]:
+    """Read what the calls of a run have brought, and then those of earlier runs, the oldest first."""
+    now = await stores.ledger.settled_steps(invocation.run_id)
+    before = await results_before(stores.database, invocation.run_id, invocation.thread_id)
     texts = []
-    for result in await stores.ledger.settled_steps(run_id):
+    for result, when in [*((each, "") for each in now), *((each, EARLIER) for each in before)]:
         if result.status == "completed":
             output = "\n".join(_values(result.output))
             with suppress(RunError):  # it is gone: nothing is said of it
                 output = await asyncio.to_thread(stores.blobs.get, result.blob) if result.blob else output
-            texts.append(ReadText(f"{result.capability} ({result.step_id})", output[:MOST]))
+            texts.append(ReadText(f"{result.capability} ({result.step_id}{when})", output[:MOST]))
     return texts
 
 
@@ -68,14 +74,35 @@ async def with_origins(card: Card, invocation: Invocation, stores: Stores) -> Ca
     several = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     if not any(isinstance(call.get("args"), dict) and call["args"] for call in several or [card]):
         return card
-    texts = await read_texts(stores, invocation.run_id)
+    texts = await read_texts(stores, invocation)
     if several:
-        return {**card, "calls": [_with(call, invocation.words, texts) for call in several]}
-    return _with(card, invocation.words, texts)
+        return {**card, "calls": [_with(call, call.get("args"), invocation.words, texts) for call in several]}
+    return _with(card, card.get("args"), invocation.words, texts)
 
 
-def _with(card: Card, request: str, texts: Sequence[ReadText]) -> Card:
-    args = card.get("args")
+async def with_step_origins(card: Card, invocation: Invocation, stores: Stores) -> Card:
+    """Say on the card of a plan where the values come from that its calls with an effect have by now.
+
+    A value that is still a reference says so itself.
+    """
+    known = {str(step["id"]): _known(step) for step in card_steps(card)}
+    if not any(known.values()):
+        return card
+    texts = await read_texts(stores, invocation)
+    steps = [_with(step, known[str(step["id"])], invocation.words, texts) for step in card_steps(card)]
+    return {**card, "steps": [*steps]}
+
+
+def _known(step: Card) -> dict[str, JsonValue]:
+    """List the arguments of a step that changes something and whose values are known."""
+    params, values = step.get("params"), step.get("values")
+    if step["effect"] == "pure" or step["capability"] == AGENT or not isinstance(params, dict):
+        return {}
+    filled = {**params, **values} if isinstance(values, dict) else params
+    return {name: value for name, value in filled.items() if not has_reference(value)}
+
+
+def _with(card: Card, args: JsonValue, request: str, texts: Sequence[ReadText]) -> Card:
     places: dict[str, JsonValue] = {**value_origins(args, request, texts)} if isinstance(args, dict) else {}
     return {**card, "origins": places} if places else card
 

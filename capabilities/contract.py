@@ -126,6 +126,8 @@ class Capability:
     """What its code is in, where that is not `function`: the tool behind a wrapper; else None."""
     server: str = ""
     """Name of the MCP server of a tool; "" for what is no such tool."""
+    has_data: Callable[[], bool] | None = None
+    """Says whether the workspace has what a built-in one works on, now; None where each has, set at start."""
 
     def __post_init__(self) -> None:
         looked_up, varies = self.lookup is not None, self.varies is not None
@@ -145,6 +147,11 @@ class Capability:
     def built_in(self) -> bool:
         """Whether it comes with the program."""
         return module_of(self.function).startswith("planwright.capabilities.builtin.")
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether a model is told of it: a workspace without a mailbox has nothing to search mail in."""
+        return self.has_data is None or self.has_data()
 
     @property
     def is_unknown(self) -> bool:

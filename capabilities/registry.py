@@ -7,6 +7,7 @@ import re
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType, ModuleType
@@ -238,16 +239,22 @@ def load_registry(
     prohibit: Iterable[str] = (),
     more: Iterable[Capability] = (),
     absent: Mapping[str, str] = MappingProxyType({}),
+    has_data: Mapping[str, Callable[[], bool]] = MappingProxyType({}),
 ) -> Registry:
     """Collect the built-in capabilities, those of the user's modules, and `more` from elsewhere.
 
-    `absent` are the MCP servers whose tools are not there.
+    `absent` are the MCP servers whose tools are not there; `has_data` says of some built-in capabilities,
+    by name, whether the workspace has what they work on.
     Raises SetupError for a module that cannot be imported or declares none, and for an entry of `prohibit`
     that prohibits nothing; one about an MCP server that is not there may.
     """
     capabilities: list[Capability] = []
     for name in BUILT_IN:
-        capabilities += _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
+        declared = _declared_in(importlib.import_module(f"planwright.capabilities.builtin.{name}"))
+        capabilities += [
+            replace(tool, has_data=has_data[tool.name]) if tool.name in has_data else tool
+            for tool in declared
+        ]
     built_in, own_modules, prohibit = len(capabilities), tuple(modules), tuple(prohibit)
     serve(workspace, own_modules)
     for name in own_modules:

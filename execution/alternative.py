@@ -84,9 +84,9 @@ class Alternative:
         wanted = f"{checked.step.description} {checked.step.capability}"
         allowed = self._registry.within(invocation.profile)
         ranked = (allowed.get(name) for name in allowed.rank(wanted, len(allowed)))
-        options = candidates(checked, (tool for tool in ranked if tool), self._settings.approval)[
-            :MOST_LISTED
-        ]
+        options = candidates(
+            checked, (tool for tool in ranked if tool and tool.is_set_up), self._settings.approval
+        )[:MOST_LISTED]
         if not options or invocation.cancelled_by:
             return None
         try:

@@ -97,7 +97,7 @@ def offerable(request: str) -> Callable[[Capability], bool]:
     """Say of each capability whether a request may be offered it."""
     asks = only_asks(request)
     apart = {*CLOSING, WHOLE}
-    return lambda tool: tool.name not in apart and not (asks and only_changes(tool))
+    return lambda tool: tool.is_set_up and tool.name not in apart and not (asks and only_changes(tool))
 
 
 def only_asks(request: str) -> bool:

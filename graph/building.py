@@ -15,6 +15,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict, Unpack
 
 from planwright.approvals.review import review
+from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.compensation_check import check_compensations
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.langchain_tool import from_tool
@@ -144,7 +145,9 @@ def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) ->
     """Load capabilities and policy, and check that all that names a capability names one that is there."""
     modules = settings.capabilities
     more = [*own, *servers.capabilities]
-    registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, servers.absent)
+    registry = load_registry(
+        settings.workspace, modules.modules, modules.prohibit, more, servers.absent, data_checks(settings)
+    )
     servers.leave_out(registry.taken)
     check_compensations(registry)
     check_agents(settings, registry)

@@ -32,7 +32,7 @@ def catalogue_lines(capabilities: Iterable[Capability]) -> list[str]:
 def catalogue_scope(allowed: Registry, shortlist: Iterable[str]) -> list[Capability]:
     """Choose what a planner is told of: all that is allowed, unless that is too much for a prompt."""
     names = allowed.names if len(allowed) <= MOST_LINES else shortlist
-    return [tool for name in names if (tool := allowed.get(name))]
+    return [tool for name in names if (tool := allowed.get(name)) and tool.is_set_up]
 
 
 def catalogue(capabilities: list[Capability]) -> str:
@@ -61,7 +61,7 @@ def describe_capability(capability: Capability) -> dict[str, object]:
 
 def detailed(capabilities: Sequence[Capability], fitting: Iterable[str]) -> list[Capability]:
     """Choose of whom a line is not enough: what fits a task best, and what its user wrote a guide for."""
-    by_name = {capability.name: capability for capability in capabilities}
+    by_name = {capability.name: capability for capability in capabilities if capability.is_set_up}
     best = [by_name[name] for name in fitting if name in by_name][:MOST_DETAILED]
     active = [capability for capability in capabilities if capability.guide.always_active]
     own = [capability for capability in capabilities if not capability.built_in]

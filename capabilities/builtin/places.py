@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
 from planwright.security.jail import folded_parts
+from planwright.settings.settings import Settings
 from planwright.settings.workspace import SourceSettings
 
 Args = Mapping[str, JsonValue]
@@ -100,3 +102,22 @@ def database_named(path: Path, call: CallContext) -> str:
     """Name a database, which no capability of files can use; a table in CSV is a file as any other."""
     place = place_of(path, call)
     return place if is_csv(path.name) else f"database:{place.partition(':')[2]}"
+
+
+def data_checks(settings: Settings) -> dict[str, Callable[[], bool]]:
+    """Say by capability how to tell whether the workspace has what it works on; all others always have."""
+    sources = {"mail": ("mail.search", "mail.draft"), "calendar": ("calendar.list",)}
+    sources["tickets"] = ("tickets.create", "tickets.close", "tickets.list")
+    checks: dict[str, Callable[[], bool]] = {
+        name: partial(_has_source, settings, source) for source, names in sources.items() for name in names
+    }
+    return checks | {
+        "mail.send": lambda: bool(settings.mail.host),
+        "channel.post": lambda: bool(settings.channels),
+    }
+
+
+def _has_source(settings: Settings, source: str) -> bool:
+    """Say whether the settings name a source, or it lies where they expect it."""
+    place: Path = getattr(settings.sources, source)
+    return source in settings.sources.model_fields_set or (settings.workspace / place).exists()

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.table import Table
 
 from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
+from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
@@ -94,7 +95,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     folder = settings.store_folder
     yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
     yield "delegated", lambda: f"{len(Delegations(folder).read())} delegations"
-    yield "registry", lambda: f"{len(_registry(settings))} capabilities"
+    yield "registry", lambda: f"{len(_registry(settings))} capabilities{_without_data(settings)}"
     yield from _checks_beside_servers(settings)
     if any(settings.roles.model_dump().values()):
         yield "roles", lambda: "; ".join(listed_roles(settings))
@@ -240,6 +241,12 @@ def _agents(settings: Settings, servers: Servers) -> str:
 
     check_agents(settings, _registry(settings, servers))
     return ", ".join(settings.agents)
+
+
+def _without_data(settings: Settings) -> str:
+    """Name the capabilities that no model is told of, since the workspace has nothing for them to work on."""
+    names = ", ".join(name for name, has_data in data_checks(settings).items() if not has_data())
+    return names and f"; models are not told of {names}: [sources], [mail] and [channels] set them up"
 
 
 def _registry(settings: Settings, servers: Servers | None = None) -> Registry:

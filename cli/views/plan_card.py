@@ -11,6 +11,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
+from planwright.approvals.cards import SEEN
 from planwright.cli.views.printable import Hanging, one_line, safe
 from planwright.cli.views.rendering import (
     RISK_STYLE,
@@ -19,6 +20,7 @@ from planwright.cli.views.rendering import (
     hint_text,
     label,
     model_use_text,
+    origins_text,
     risk_text,
     risk_word,
     work_text,
@@ -166,6 +168,8 @@ def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[Renderabl
     rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
     rows += [argument("file", one_line(text), 0, "yellow") for text in file_lines(step)]
+    if places := origins_text(step):
+        rows.append(argument("from", places, 0, "yellow" if SEEN in places else "dim"))
     if criterion := step.get("criterion"):
         rows.append(argument("criterion", f"{criterion} ({step['judged']})", 0, "dim"))
     if back := step.get("compensation"):

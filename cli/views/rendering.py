@@ -178,6 +178,14 @@ def origin_rows(card: Card) -> list[RenderableType]:
     ]
 
 
+def origins_text(card: Card) -> str:
+    """Say on one line where the values of a call come from, those of one place together; "" of none."""
+    names: dict[str, list[str]] = {}
+    for name, place in (card.get("origins") or {}).items():
+        names.setdefault(place, []).append(name)
+    return one_line("; ".join(f"{place} ({', '.join(each)})" for place, each in names.items()))
+
+
 def call_part(call: Card, args: Card, risk: str = "", indent: int = 11) -> list[RenderableType]:
     """Show one call of a chain under it; what earlier calls bring is still a reference."""
     head = Text.assemble((f"{one_line(call['id'])} ", "bold"), f"{one_line(call['capability'])} ")

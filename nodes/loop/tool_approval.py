@@ -42,7 +42,7 @@ def _card(
     call: ToolCall, loop: LoopTask, batch: str, gateway: Gateway, invocation: Invocation
 ) -> dict[str, Any]:
     checked = call.step
-    card = call_card(checked, loop.goal, batch)
+    card = call_card(checked, loop.goal, batch) | {"call_id": call.call_id}
     if call.asks:
         return card
     try:

@@ -68,7 +68,7 @@ def to_classify(capabilities: Iterable[Capability]) -> tuple[list[Capability], s
     for capability in capabilities:
         if capability.guide.always_active or capability.name in (*CLOSING, *ALWAYS):
             active.add(capability.name)
-        else:
+        elif capability.is_set_up:
             candidates.append(capability)
     return candidates, active
 

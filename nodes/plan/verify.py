@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
+from planwright.approvals.origins import with_step_origins
 from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
@@ -88,7 +89,8 @@ def verify(
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         values = await known_values(checked, results, invocation.request, stores, registry)
         progress, known = PlanProgress(plan, checked, results, values, files), in_all(needed, spent)
-        card = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        shown = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        card = await with_step_origins(shown, invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}

@@ -9,10 +9,13 @@ import pytest
 from langchain_core.messages import AIMessage
 from pydantic import Field
 
+from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import TOOL_SEARCH, Registry, load_registry
 from planwright.domain.errors import SetupError
 from planwright.execution.tool_offer import MOST_NAMED, ToolOffer, added_tools, answer_searches, only_asks
+from planwright.planning.catalogue import catalogue_scope
+from planwright.settings.settings import load
 from planwright.settings.workspace import ToolSettings
 from planwright.state.loop_state import ToolCall
 
@@ -140,6 +143,37 @@ def test_a_question_is_offered_what_does_not_say_what_it_does() -> None:
 
     registry = Registry([capability("get_weather")(get_weather)])
     assert ToolOffer(ToolSettings()).of(registry, "What is the weather in Rome?", 128_000) == ["get_weather"]
+
+
+@pytest.mark.parametrize(
+    ("name", "set_up"),
+    [
+        ("mail.search", "mkdir mail"),
+        ("mail.draft", '[sources]\nmail = "box"'),
+        ("mail.send", '[mail]\nhost = "smtp.example"\nfrom = "ada@here.example"'),
+        ("calendar.list", "mkdir calendar"),
+        ("tickets.create", '[sources]\ntickets = "tickets.db"'),
+        ("tickets.list", "mkdir tickets.db"),
+        ("channel.post", '[channels.team]\nurl = "https://hooks.example/x"'),
+    ],
+)
+def test_no_model_is_told_of_what_the_workspace_has_no_data_for(
+    name: str, set_up: str, tmp_path: Path
+) -> None:
+    def told() -> bool:
+        settings = load(tmp_path)
+        registry = load_registry(tmp_path, has_data=data_checks(settings))
+        offered = name in ToolOffer(settings.tools).of(registry, "Send it, or search it", 128_000)
+        assert offered == (name in [tool.name for tool in catalogue_scope(registry, registry.names)])
+        assert name in registry  # a person and a plan can still call it
+        return offered
+
+    assert not told()
+    if set_up.startswith("mkdir "):
+        (tmp_path / set_up.removeprefix("mkdir ")).mkdir()
+    else:
+        (tmp_path / "planwright.toml").write_text(set_up, "utf-8")
+    assert told()
 
 
 def searching(*queries: str) -> AIMessage:

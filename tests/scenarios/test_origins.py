@@ -49,3 +49,25 @@ def test_of_a_step_whose_value_comes_out_of_a_result(scene: Scene) -> None:
     scene.ask(agent, "Destroy what it names")
     (gate,) = (each.value for each in scene.decide(agent, "approve")["__interrupt__"])
     assert gate["shown"]["origins"] == {"name": "first seen in the result of work.read (s1)"}
+
+
+def test_of_a_value_that_an_earlier_run_of_the_conversation_read(scene: Scene) -> None:
+    (scene.workspace / "note.txt").write_text(NOTE)
+    reads, writes = scene.calls(("files__read", READ)), scene.calls(("files__write", WRITE))
+    agent = scene.agent(reads, "It names a file.", writes, planning={"mode": "never"})
+    scene.ask(agent, "Read note.txt")
+    (gate,) = scene.ask(agent, "Write the report, please")["__interrupt__"]
+    origin = gate.value["shown"]["origins"]["path"]
+    assert origin.startswith("first seen in the result of files.read (")
+    assert origin.endswith(", in an earlier run)")
+
+
+def test_of_the_calls_of_a_plan_that_change_something(scene: Scene) -> None:
+    reads, mine, others = scene.step("s1", "work.read"), {"name": "tower"}, {"name": "castle"}
+    planned = scene.step("s2", "work.destroy", params=mine), scene.step("s3", "work.destroy", params=others)
+    later = scene.step("s4", "work.destroy", "s1", params={"name": "{{steps.s1.output.text}}"})
+    agent = scene.agent(scene.plan(reads, *planned, later), "done")
+    (gate,) = scene.ask(agent, "Destroy the tower")["__interrupt__"]
+    steps = {step["id"]: step.get("origins") for step in gate.value["shown"]["steps"]}
+    wanted = {"s1": None, "s2": {"name": "your request"}, "s3": {"name": "written for this call"}, "s4": None}
+    assert {name: steps[name] for name in wanted} == wanted

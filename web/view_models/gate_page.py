@@ -198,7 +198,7 @@ def _step(step: Card, card: Card) -> AskedCall:
     planned = sentence.rest if step["capability"] == AGENT else _mapping(step["params"])
     values = value_rows(planned, _mapping(step.get("values")), whole=True)
     call = _call_card(step, sentence.text, values)
-    notes = [*gate_texts(step)]
+    notes = [*call.notes, *gate_texts(step)]
     if step["own_gate"]:
         again = "you see it before it goes out" if step.get("shown_later") else "it asks again"
         notes.append("its own gate is opened with the plan" if step.get("gate_included") else again)
