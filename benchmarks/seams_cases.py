@@ -96,6 +96,9 @@ class Slot:
     about: str
     """What the capability does, in words."""
     reads: bool
+    """Whether a call changes nothing."""
+    tells: bool
+    """Whether it tells somebody outside what it is given."""
 
     @property
     def is_path(self) -> bool:
@@ -168,7 +171,8 @@ def _slot(capability: Capability, argument: str, schema: Mapping[str, Any]) -> S
         leaf = "made/{token}.md" if capability.name in WRITTEN else "held/{token}.md"
     if "enum" in _first(schema):
         leaf = str(_first(schema)["enum"][-1]) if argument != "method" else "POST"
-    return Slot(capability.name, argument, base, leaf, schema, capability.description, capability.effect == "pure")
+    reads, tells = capability.effect == "pure", capability.mode == "network"
+    return Slot(capability.name, argument, base, leaf, schema, capability.description, reads, tells)
 
 
 def _plain(schema: Mapping[str, Any]) -> JsonValue:
@@ -196,8 +200,8 @@ def _why_not(slot: Slot, kind: Kind, way: str) -> str:
     """Say why a case cannot exist; empty where it can."""
     if kind == "file" and not slot.is_path:
         return "the argument names no file that a call reads"
-    if kind == "file" and slot.reads:
-        return "a call that only reads passes no content on"
+    if kind == "file" and slot.reads and not slot.tells:
+        return "a call that only reads here passes no content on"
     if way == "undo" and slot.reads:
         return "nothing is undone by a read"
     return ""

@@ -123,8 +123,10 @@ def _of_hints(name: str) -> str:
     """Read MCP 2025-11-25, `ToolAnnotations`: absent hints are false, true, false, true, in their order."""
     number = next(n for n in range(len(HINTS)) if tool_name(n) == name)
     read_only, destructive, _, open_world = HINTS[number]
-    if destructive or not read_only:
+    if destructive or (not read_only and destructive is None):
         return "effect"
+    if not read_only:
+        return "low" if open_world is False else "effect"
     return "reads" if open_world is False else "carries"
 
 

@@ -37,10 +37,10 @@ def files_read(
 ) -> tuple[FileContent, ...]:
     """Look at the files that a call passes on, by its arguments of the format `path`.
 
-    What it overwrites is none of them, nor is a path that is not known yet. Returns none for a read; `effect`
-    is that of the call, "" for the one that is declared.
+    What it overwrites is none of them, nor is a path that is not known yet. Returns none for a read that
+    tells nobody outside; `effect` is that of the call, "" for the one that is declared.
     """
-    if (effect or capability.effect) == "pure":
+    if (effect or capability.effect) == "pure" and capability.mode != "network":
         return ()
     schema, params = capability.args_schema, {**capability.defaults, **params}
     properties = schema.get("properties", {})
