@@ -16,6 +16,7 @@ from functools import cache
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from planwright.approvals.origins import REQUEST, value_origins
 from planwright.capabilities.policy.decide import on_egress_list
 from planwright.capabilities.policy.file import Match
 from planwright.checkpoints.consent.approval_scope import ArgumentRule
@@ -51,7 +52,7 @@ class Pair:
 def pairs(many: int = MANY) -> list[Pair]:
     """Make pairs, as many of each way as there are, in turn."""
     ways = [list(way) for way in (_drawn(), _folded(), _normalized(), _unseen(), _spaced(), _dotted())]
-    mixed = (pair for row in zip_longest(*ways) for pair in row if pair is not None)
+    mixed = (pair for row in zip_longest(*ways) for pair in row if pair and pair.name != pair.other)
     return list(islice(dict.fromkeys(mixed), many))
 
 
@@ -129,7 +130,8 @@ def _spaced() -> Iterator[Pair]:
 def _dotted() -> Iterator[Pair]:
     for dots in DOTS:
         for name in NAMES:
-            yield Pair("a dot at the end", name, name + dots)
+            if not (dots.isascii() and " " in name):  # several words are a text, whose dot ends it
+                yield Pair("a dot at the end", name, name + dots)
             if "." in name and not dots.isascii():
                 yield Pair("another dot", name, name.replace(".", dots))
 
@@ -174,11 +176,17 @@ def _fits_a_rule(name: str, other: str) -> bool:
     return ArgumentRule(equals=name).fits(other) or ArgumentRule(glob=name).fits(other)
 
 
+def _comes_from_the_request(name: str, other: str) -> bool:
+    words = f"Please send it to {name} today"
+    return value_origins({"to": other}, words, []) == {"to": REQUEST}
+
+
 COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
     "sign-in": _signs_in,
     "approvers": _approves,
     "own words": _is_own_word,
     "own sentences": _is_own_sentence,
+    "origins on a card": _comes_from_the_request,
     "hosts": _is_listed,
     "tenants": _is_of_tenant,
     "capability names": _is_the_capability,
@@ -188,8 +196,12 @@ COMPARISONS: Mapping[str, Callable[[str, str], bool]] = {
 
 
 def equal(all_pairs: Sequence[Pair]) -> Iterator[tuple[str, Pair]]:
-    """List what is taken for one, with who does."""
+    """List what is taken for one, with who does.
+
+    Where a user writes a name and a dot, the dot ends their sentence: that is asked one way round only.
+    """
     for pair in all_pairs:
         for what, same in COMPARISONS.items():
-            if pair.name != pair.other and (same(pair.name, pair.other) or same(pair.other, pair.name)):
+            ends = what in ("own words", "origins on a card") and pair.how == "a dot at the end"
+            if same(pair.name, pair.other) or (not ends and same(pair.other, pair.name)):
                 yield what, pair

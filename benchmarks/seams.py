@@ -149,7 +149,9 @@ def listed(folder: Path, only: str = "") -> tuple[list[Case], Counter[str]]:
     """List the cases of both stages, as their registries have them."""
     with opened(folder, server=False) as plain, opened(folder, server=True) as served:
         own, left = cases(plain.registry, lambda name: name.startswith(only))
-        theirs, more = cases(served.registry, lambda name: name.startswith("seams.") and name.startswith(only))
+        theirs, more = cases(
+            served.registry, lambda name: name.startswith("seams.") and name.startswith(only)
+        )
     return [*own, *theirs], left + more
 
 

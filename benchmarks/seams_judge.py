@@ -152,7 +152,9 @@ def _waived(card: SeenCard, receipt: Receipt) -> bool:
 def _same(shown: Any, value: Any) -> bool:
     """Say whether two values are one to the letter; a number may be shown as its digits."""
     plain = json.dumps(shown, sort_keys=True) == json.dumps(value, sort_keys=True)
-    return plain or (isinstance(value, int | str) and isinstance(shown, int | str) and str(shown) == str(value))
+    return plain or (
+        isinstance(value, int | str) and isinstance(shown, int | str) and str(shown) == str(value)
+    )
 
 
 def _leaf(value: Any) -> Any:

@@ -70,7 +70,9 @@ class Office:
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
         """Write a mail down."""
         content = envelope.content or b""
-        message = email.message_from_bytes(content if isinstance(content, bytes) else content.encode(), policy=default)
+        message = email.message_from_bytes(
+            content if isinstance(content, bytes) else content.encode(), policy=default
+        )
         text = "\n".join([*map(str, envelope.rcpt_tos), str(message["subject"]), *_bodies(message)])
         self.received.append(Receipt("mail.send", {}, _attached(message), text))
         return "250 taken"

@@ -129,7 +129,10 @@ def _chain_of(scene: Scene) -> tuple[Call, dict[str, JsonValue]]:
     parts: list[dict[str, Any]] = []
     value, given = scene.value, dict[str, JsonValue]()
     if scene.by_others:
-        parts, value = [{"toolName": "files.read", "arguments": {"path": scene.source}}], "{{previous_result.text}}"
+        parts, value = (
+            [{"toolName": "files.read", "arguments": {"path": scene.source}}],
+            "{{previous_result.text}}",
+        )
     if scene.by_model:
         value, given = "{{input.value}}", {"value": scene.value}
     parts.append({"toolName": scene.case.capability, "arguments": scene.with_value(value)})
@@ -162,7 +165,12 @@ def _alternative(scene: Scene) -> Script:
 def _undo(scene: Scene) -> Script:
     """Book something, which a person then has undone by the call that is played."""
     before, value = _source(scene) if scene.by_model else ([], "a table")
-    undone = {"literal": scene.value, "file": scene.value, "others": "{{output.text}}", "model": "{{input.text}}"}
+    undone = {
+        "literal": scene.value,
+        "file": scene.value,
+        "others": "{{output.text}}",
+        "model": "{{input.text}}",
+    }
     params = scene.with_value(undone[scene.case.kind])
     book = _step("book", "desk.book", {"text": value}, before)
     book["compensation"] = {"capability": scene.case.capability, "params": params}

@@ -61,7 +61,16 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
         (write, {"path": "a.md", "text": "new"}, []),
         (write, {"path": "./a.md", "text": "new"}, []),
     ],
-    ids=["one", "several", "not known", "gone", "a read", "what is overwritten", "spelled otherwise"],
+    ids=[
+        "one",
+        "a read that tells others",
+        "several",
+        "not known",
+        "gone",
+        "a read",
+        "what is overwritten",
+        "spelled otherwise",
+    ],
 )
 def test_the_files_of_a_call(
     called: Capability, params: dict[str, JsonValue], paths: list[str], world: CallContext
