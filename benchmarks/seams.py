@@ -6,7 +6,8 @@ by a file that changes while a card is open; it is called in a plan, a session o
 plan, by the agent of a step, instead of a step that failed, to undo another, in a loop, a chain of that, and
 by a sub-agent. A person says yes to all cards, then no to each of them. It is judged by what the person saw
 and by what receivers got. Exits with 1 where something was received that was neither shown, nor waived, nor
-free by the rule, or after a no; or where the hash of a card does not cover what it shows.
+free by the rule, or after a no; where the hash of a card does not cover what it shows; or where one of 2,000
+pairs of names that look alike is taken for one name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.confusable_names import equal, pairs
 from benchmarks.counted_stage import quick_folder
 from benchmarks.seams_cases import KINDS, WAYS, Case, cases
 from benchmarks.seams_judge import Finding, Judge, after_no, hash_of, is_free
@@ -62,7 +64,8 @@ def sweep(case: Case, stage: Stage, judge: Judge = Judge()) -> Outcome:  # noqa:
     outcome.shown = outcome.made and not outcome.free and not outcome.findings
     for number in range(outcome.cards):
         scene = stage.scene(case)
-        no = _play(outcome, stage, scene, Person(refused=number), judge)
+        other = yes.cards[yes.begun + number].hash
+        no = _play(outcome, stage, scene, Person(refused=number, other=other), judge)
         outcome.findings += after_no(scene, no)
         outcome.findings += _same_hash(yes_scene, yes, no)
     if any(card.later for card in yes.cards):
@@ -75,6 +78,10 @@ def _play(outcome: Outcome, stage: Stage, scene: Scene, person: Person, judge: J
     played = stage.play(scene, person)
     outcome.plays += 1
     outcome.findings += judge.findings(scene, played)
+    if played.passed:
+        outcome.findings.append(
+            Finding("hash", f"an approval of another card passed {played.cards[-1].gate_id}")
+        )
     for card in played.cards:
         spelled, recorded = stage.card_hashes(card.gate_id)
         if not hash_of(card.shown) == hash_of(json.loads(spelled)) == recorded:
@@ -136,23 +143,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen, left_out = listed(Path(folder), asked.only)
         outcomes = list(played(chosen[:: asked.every], asked.processes, folder))
     wrong = [one for one in outcomes if one.findings]
-    report = {**figures(outcomes, left_out), "seconds": round(time.monotonic() - began)}
-    failures = [asdict(one) for one in wrong]
+    names = pairs()
+    alike = [{"compares": what, **asdict(pair)} for what, pair in equal(names)]
+    report = {
+        **figures(outcomes, left_out),
+        "names": {"pairs": len(names), "taken_for_one": len(alike)},
+        "seconds": round(time.monotonic() - began),
+    }
+    failures = [*alike, *(asdict(one) for one in wrong)]
     asked.json.write_text(json.dumps({**report, "failures": failures}, indent=1) + "\n", "utf-8")
     print(json.dumps(report, indent=1))
     for failure in failures[:20]:
         print(json.dumps(failure, ensure_ascii=False))
-    return int(bool(wrong))
+    return int(bool(failures))
 
 
 def listed(folder: Path, only: str = "") -> tuple[list[Case], Counter[str]]:
     """List the cases of both stages, as their registries have them."""
     with opened(folder, server=False) as plain, opened(folder, server=True) as served:
-        own, left = cases(plain.registry, lambda name: name.startswith(only))
-        theirs, more = cases(
-            served.registry, lambda name: name.startswith("seams.") and name.startswith(only)
-        )
-    return [*own, *theirs], left + more
+        own, left = cases(plain.registry)
+        theirs, more = cases(served.registry, "seams.")
+    return [case for case in (*own, *theirs) if case.capability.startswith(only)], left + more
 
 
 def played(chosen: Sequence[Case], processes: int, folder: str) -> Iterator[Outcome]:

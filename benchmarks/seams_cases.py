@@ -7,7 +7,7 @@ have to be like beyond that stands in `BASE` and `LEAVES`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,7 +18,7 @@ from planwright.capabilities.registry import Registry
 
 Kind = Literal["literal", "others", "model", "file"]
 KINDS: tuple[Kind, ...] = ("literal", "others", "model", "file")
-"""What fills an argument: what the user or the plan says, a text of others, one of a model, a file's content."""
+"""What fills an argument: the user or the plan, a text of others, one of a model, what a file holds."""
 WAYS = (
     *("plan", "background", "planned chain", "agent step", "alternative", "undo"),
     *("loop", "chain", "sub-agent"),
@@ -181,11 +181,11 @@ def _plain(schema: Mapping[str, Any]) -> JsonValue:
     return "kept/same.md" if _is_path(schema) else "Hello"
 
 
-def cases(registry: Registry, chosen: Callable[[str], bool]) -> tuple[list[Case], Counter[str]]:
-    """List all cases of the capabilities that are chosen by name, and count what cannot exist, by why."""
+def cases(registry: Registry, prefix: str = "") -> tuple[list[Case], Counter[str]]:
+    """List all cases of the capabilities whose names begin so, and count what cannot exist, by why."""
     possible, left = list[Case](), Counter[str]()
     for slot in slots(registry):
-        if not chosen(slot.capability):
+        if not slot.capability.startswith(prefix):
             continue
         for kind in KINDS:
             for way in WAYS:

@@ -29,8 +29,8 @@ STAYS: Mapping[str, frozenset[str]] = {
     "desk.note_to": frozenset(("text",)),
     "desk.hand_to": frozenset(),
 }
-"""What stays in the workspace, of capabilities that name their destinations: a plan may show its reference."""
-DEFAULTS = ("", None, [], {}, "team", "GET")
+"""What stays in the workspace, where a capability names its destinations: a reference to it may do."""
+DEFAULTS: tuple[Any, ...] = ("", None, [], {}, "team", "GET")
 NAMES, ARGUMENTS = ("capability", "name", "toolName", "tool"), ("args", "params", "arguments", "values")
 
 

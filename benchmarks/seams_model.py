@@ -1,4 +1,4 @@
-"""A model that says what its script says, by the role it is asked in; the same conversation hears the same."""
+"""A model that says what its script says, by its role; the same conversation hears the same."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Script:
-    """What a model says of one request: its own turns, those of other tasks by a mark, a plan, another call."""
+    """What a model says of one request: its own turns, those of other tasks, a plan, another call."""
 
     request: str
     main: Job = field(default_factory=Job)

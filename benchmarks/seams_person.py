@@ -36,9 +36,19 @@ class Person:
     """Number of the card that is refused, from 0; None for none."""
     unseen: bool = False
     """Whether plans are approved unseen, where they may be."""
+    other: str = ""
+    """Hash of the card of another value, which an approval of the refused one names first; "" for none."""
     meanwhile: Callable[[], None] = field(default=lambda: None)
     """What happens while the first card is open."""
     seen: list[SeenCard] = field(default_factory=list)
+
+    @property
+    def mistaken(self) -> dict[str, Any] | None:
+        """An approval of the card before, which names the hash of another; None where there is none."""
+        card = self.seen[-1]
+        if card.said != "reject" or not self.other or self.other == card.hash:
+            return None
+        return {"type": "approve", "gate_id": card.gate_id, "plan_hash": self.other}
 
     def answer(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
         """Look at a card, and decide."""

@@ -17,7 +17,7 @@ from mcp.types import ToolAnnotations
 from pydantic import Field
 
 HINTS = tuple(product((None, True, False), repeat=4))[::4][:20]
-"""readOnlyHint, destructiveHint, idempotentHint and openWorldHint of each tool; None for one that is absent."""
+"""Hints of each tool: readOnly, destructive, idempotent and openWorld; None for one that is absent."""
 Path_ = Annotated[str, Field(json_schema_extra={"format": "path"})]
 
 

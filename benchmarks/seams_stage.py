@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import email
-import hashlib
 import json
 import sqlite3
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from email.policy import default
 from pathlib import Path
 from typing import Any
 
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from benchmarks.consent_receivers import HOST, Service, free_port
+from benchmarks.consent_cases import DEFAULT_POLICY
+from benchmarks.consent_receivers import Service
 from benchmarks.seams_cases import Case, Slot, slots
 from benchmarks.seams_model import SeamsModel
 from benchmarks.seams_person import Person, SeenCard
+from benchmarks.seams_receivers import Office, listening, taking_mail
 from benchmarks.seams_tools import Desk, Receipt, own_capabilities
 from benchmarks.seams_ways import Scene
 from benchmarks.trusted_servers import trust_servers
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.domain.errors import PlanwrightError
+from planwright.domain.errors import GateError, PlanwrightError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
@@ -60,35 +57,6 @@ look_s = 0.01
 """
 
 
-@dataclass
-class Office:
-    """An SMTP server that takes every mail, with what is attached to it."""
-
-    received: list[Receipt] = field(default_factory=list)
-    port: int = field(default_factory=free_port)
-
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        """Write a mail down."""
-        content = envelope.content or b""
-        message = email.message_from_bytes(
-            content if isinstance(content, bytes) else content.encode(), policy=default
-        )
-        text = "\n".join([*map(str, envelope.rcpt_tos), str(message["subject"]), *_bodies(message)])
-        self.received.append(Receipt("mail.send", {}, _attached(message), text))
-        return "250 taken"
-
-
-def _bodies(message: Any) -> Iterator[str]:
-    for part in message.walk():
-        if part.get_content_type() == "text/plain" and not part.get_filename():
-            yield part.get_content()
-
-
-def _attached(message: Any) -> dict[str, str]:
-    parts = [part for part in message.walk() if part.get_filename()]
-    return {part.get_filename(): hashlib.sha256(part.get_payload(decode=True)).hexdigest() for part in parts}
-
-
 @dataclass(frozen=True)
 class Played:
     """What became of one play: the cards in order, and what was received behind how many of them."""
@@ -100,6 +68,8 @@ class Played:
     """Number of cards that were answered before the run that is judged, as one that is undone."""
     ended: str
     problem: str = ""
+    passed: bool = False
+    """Whether an approval passed that named the hash of another card."""
 
 
 @dataclass
@@ -155,7 +125,7 @@ class Stage:
             run.collect()
         cards = tuple(first.seen if first is person else [*first.seen, *person.seen])
         begun = 0 if first is person else len(first.seen)
-        return Played(cards, tuple(run.receipts), begun, run.ended, run.problem)
+        return Played(cards, tuple(run.receipts), begun, run.ended, run.problem, run.passed)
 
     def received(self) -> list[Receipt]:
         """Take what was received since the last look, by every receiver and by the ledger."""
@@ -203,7 +173,7 @@ class _Run:
         self._before = 0
         self.config: RunnableConfig = {"configurable": {"thread_id": thread}}
         self.receipts: list[tuple[int, Receipt]] = []
-        self.ended, self.problem = "", ""
+        self.ended, self.problem, self.passed = "", "", False
 
     def begin(self, scene: Scene, person: Person) -> None:
         """Ask, and let the person answer until nothing is open."""
@@ -237,10 +207,20 @@ class _Run:
             if not found:
                 break
             answers = {one.id: person.answer(one.value) for one in found}
+            if person.mistaken is not None and self._passes(person.mistaken):
+                self.passed = True
+                break
             self.ended = _status(self._stage.agent.invoke(Command(resume=answers), self.config))
             if background:
                 self._work()
             self.collect()
+
+    def _passes(self, answer: dict[str, Any]) -> bool:
+        """Say whether an approval that names the hash of another card is taken."""
+        with suppress(GateError):
+            self._stage.agent.invoke(Command(resume=answer), self.config)
+            return True
+        return False
 
     def collect(self) -> None:
         """Note what was received, behind the cards answered so far."""
@@ -253,8 +233,11 @@ def _status(out: Any) -> str:
 
 
 @contextmanager
-def opened(folder: Path, *, server: bool) -> Iterator[Stage]:
-    """Open a stage with all built-in and own capabilities, or one with the tools of a server beside them."""
+def opened(folder: Path, *, server: bool, policy: str = "") -> Iterator[Stage]:
+    """Open a stage with all built-in and own capabilities, or one with the tools of a server beside them.
+
+    `policy` are rules before the shipped ones, so that something happens that the judge has to find.
+    """
     workspace = folder / f"stage-{uuid.uuid4().hex[:8]}"
     for part in ("others", "held", "kept", "made", *(f"mail/{part}" for part in ("cur", "new", "tmp"))):
         (workspace / part).mkdir(parents=True)
@@ -263,14 +246,9 @@ def opened(folder: Path, *, server: bool) -> Iterator[Stage]:
         database.execute("CREATE TABLE customers (name TEXT, city TEXT)")
     with ExitStack() as stack:
         desk, office, model = Desk(), Office(), SeamsModel()
-        services = [Service(kind) for kind in ("http", "post")]
-        for service in services:
-            stack.callback(service.server_close)
-            stack.callback(service.shutdown)
+        services = [stack.enter_context(listening(kind)) for kind in ("http", "post")]
         services[0].pages["/page"] = "Prices of 2027.\n"
-        postman = Controller(office, hostname=HOST, port=office.port)
-        postman.start()
-        stack.callback(lambda: postman.stop(no_assert=True))
+        stack.enter_context(taking_mail(office))
         settings = {
             "channel": services[1].origin,
             "channel_place": services[1].origin.removeprefix("http://"),
@@ -278,6 +256,8 @@ def opened(folder: Path, *, server: bool) -> Iterator[Stage]:
             "smtp": office.port,
         }
         (workspace / "planwright.toml").write_text(SETTINGS.format(**settings), "utf-8")
+        if policy:
+            (workspace / "policy.toml").write_text(policy + DEFAULT_POLICY.read_text("utf-8"), "utf-8")
         if server:
             _plug(workspace)
         own = own_capabilities(desk)

@@ -1,4 +1,4 @@
-"""The ways to a call: what the user asks, and what the model says, so that one argument is filled in one way."""
+"""The ways to a call: what the user asks, and what the model says, so that one argument is filled."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def holds(text: str, part: str) -> bool:
 
 
 def _is_whole(around: str) -> bool:
-    """Say whether no mark, and no letter that is not shown, stands beside a word: with it, that is another."""
+    """Say whether no mark or hidden letter stands beside a word: with it, that is another word."""
     return not any(unicodedata.category(letter) in _JOINED for letter in around)
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.errors import CapabilityUnavailable, GateError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -79,6 +79,24 @@ def test_other_content_is_asked_for_again(scene: Scene) -> None:
     assert again.value["shown"]["changes"] == ["out: the content of a file that it passes on has changed"]
     assert files(again.value["shown"]["steps"][0]) == [(REPORT, 17, "changed meanwhile")]
     assert scene.decide(agent, "approve")["status"] == "completed"
+    assert sent == ["ada changed meanwhile"]
+
+
+def test_the_hash_of_a_plan_does_not_stand_for_content_that_was_not_seen(scene: Scene) -> None:
+    """Two people look at the same plan; the file changes, and the first of them answers, which asks anew."""
+    sent: list[str] = []
+    write(scene, "as shown")
+    first, second = planned(scene, sent, send()), planned(scene, sent, send())
+    scene.ask(first)
+    (seen,) = second.get_state(scene.config).interrupts
+    write(scene, "changed meanwhile")
+    (again,) = scene.decide(first, "approve")["__interrupt__"]
+    assert again.value["plan_hash"] == seen.value["plan_hash"]
+    with pytest.raises(GateError, match="was opened since"):
+        scene.answer(second, {"type": "approve", "plan_hash": seen.value["plan_hash"]})
+    assert sent == []
+    named = {"type": "approve", "plan_hash": again.value["plan_hash"], "gate_id": again.value["gate_id"]}
+    assert scene.answer(second, named)["status"] == "completed"
     assert sent == ["ada changed meanwhile"]
 
 
