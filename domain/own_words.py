@@ -123,8 +123,8 @@ def holds(text: str, part: str) -> bool:
         before += r"(?<!\d\s)"  # the end of a number in groups of three
     if re.search(r"(?<!\d)\d{1,3}$", sought):
         after += r"(?!\s\d{3}(?!\d))"  # the beginning of one
-    found = re.finditer(f"{before}{re.escape(sought)}{after}", within) if sought else ()
-    return any(_is_whole(within[: place.start()][-1:] + within[place.end() :][:1]) for place in found)
+    places = re.finditer(f"{before}{re.escape(sought)}{after}", within) if sought else ()
+    return any(_is_whole(within[: place.start()][-1:] + within[place.end() :][:1]) for place in places)
 
 
 def _is_whole(around: str) -> bool:

@@ -137,6 +137,34 @@ def test_a_path_that_becomes_known_later_is_shown_with_its_content(scene: Scene)
     assert sent == []
 
 
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_path_that_our_own_result_brings_is_shown_with_its_content(scene: Scene, unseen: bool) -> None:
+    sent: list[str] = []
+    write(scene, "as shown")
+    found = {"id": "f", "capability": "office.find", "params": {}}
+    agent = planned(scene, sent, found, send("{{steps.f.output.path}}"))
+    (asked,) = scene.ask(agent)["__interrupt__"]
+    assert asked.value["shown_later"] == ["out"]
+    if unseen:
+        said = {"decisions": [{"type": "approve", "remember": {"unseen": True}}]}
+        assert scene.answer(agent, said)["status"] == "completed"
+    else:
+        (shown,) = scene.decide(agent, "approve")["__interrupt__"]
+        assert files(shown.value["shown"]) == [(REPORT, 8, "as shown")]
+        assert sent == []
+        scene.decide(agent, "approve")
+    assert sent == ["ada as shown"]
+
+
+def test_a_path_that_is_written_needs_no_look_at_its_content(scene: Scene) -> None:
+    found = {"id": "f", "capability": "office.find", "params": {}}
+    written = {"path": "{{steps.f.output.path}}", "text": "new"}
+    agent = planned(scene, [], found, {"id": "w", "capability": "files.write", "params": written})
+    scene.ask(agent)
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert (scene.workspace / REPORT).read_text("utf-8") == "new"
+
+
 def test_a_call_of_a_model_is_asked_for_again(scene: Scene) -> None:
     sent: list[str] = []
     write(scene, "as shown")
