@@ -220,7 +220,7 @@ def test_a_part_that_always_needs_a_person_is_asked_for_and_done(
         calls = [scene.calls(("tool__create_chain", made)), scene.calls(("run_it", {}))]
         agent = scene.agent(*calls, "the answer", capabilities=[errand], planning={"mode": "auto"})
     out = scene.ask(agent, "Run the errand")
-    kinds = []
+    kinds = list[str]()
     while "__interrupt__" in out and len(kinds) < 6:
         kinds.append(out["__interrupt__"][0].value["kind"])
         out = scene.decide(agent, "approve")
