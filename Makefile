@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 # What is imported is compiled once, not anew by each process: half of what collecting the tests costs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts small-model public-tools audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order replies soak crowd plans workers sessions scale undeclared-tools postgres postgresql
+.PHONY: web setup demo test test-long test-whole check types house bench bench-short crash fuzz templates cuts chaos quirks contracts small-model public-tools audit saga aimock blocks ssrf secrets eval-offline docs docs-site lock clean budgets jail intruder bombs consent faithful owners storage setbacks simulate clock waiting corruptions doubts crash-calls changed-world oracle order replies soak crowd plans workers sessions scale undeclared-tools seams postgres postgresql
 
 setup: $(STAMP)
 
@@ -206,6 +206,9 @@ replies: setup  ## 2,000 replies of 2 to 8 calls end as if made one by one, with
 undeclared-tools: setup .pandas/installed  ## 100 tasks over plain functions that say nothing of what they may do: are they had, and who is asked? -> undeclared_tools.json
 	PYTHONPATH=.pandas/site-packages $(BIN)/python -m benchmarks.undeclared_tools
 
+seams: setup  ## Every argument of every capability by every way: is any value or content sent that nobody saw? And 2,000 names alike -> seams.json
+	$(BIN)/python -m benchmarks.seams
+
 .pandas/installed: | setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --target .pandas/site-packages "pandas>=3,<4"
 	touch $@
@@ -240,4 +243,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .public-tools-venv .pandas .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json public_tools.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json undeclared_tools.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .public-tools-venv .pandas .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json public_tools.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json undeclared_tools.json seams.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl

@@ -57,11 +57,13 @@ class ShownGates:
     def check(self, bound: Iterable[Bound]) -> None:
         """Raise GateError for an answer without a name whose gate was opened after what was shown here.
 
-        Somebody else has answered what was shown. An answer that brings the hash of what it saw names it.
+        Somebody else has answered what was shown. An answer that brings the hash of the card it saw names it;
+        that of a plan says nothing of the files that its card shows.
         """
         for item in bound:
             gate_id, ids = item.gate.gate_id, self._by_run.get(item.gate.run_id)
-            if ids is not None and gate_id not in ids and item.decision.shown_hash is None:
+            named = item.decision.shown_hash is not None and item.decision.shown_hash == item.gate.card_hash
+            if ids is not None and gate_id not in ids and not named:
                 cause = f"what was shown here is answered, and gate {gate_id} was opened since"
                 raise GateError(cause, f"look at it, then name it in the answer: gate_id {gate_id}")
 

@@ -20,7 +20,7 @@ from planwright.approvals.cards import SEEN, Card, card_steps
 from planwright.checkpoints.history.thread_results import results_before
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
-from planwright.domain.own_words import holds, own_words
+from planwright.domain.own_words import folded, holds, own_words
 from planwright.domain.plan import AGENT
 from planwright.domain.references import has_reference
 from planwright.state.invocation import Invocation
@@ -42,15 +42,15 @@ class ReadText:
 
     @cached_property
     def _folded(self) -> str:
-        return " ".join(self.text.split()).casefold()
+        return folded(" ".join(self.text.split()))
 
     def has(self, value: str) -> bool:
         """Say whether a value stands in it word for word."""
-        return " ".join(value.split()).casefold() in self._folded and holds(self.text, value)
+        return folded(" ".join(value.split())) in self._folded and holds(self.text, value)
 
     def has_host(self, host: str) -> bool:
         """Say whether a host stands in it: by itself, in an address, or below another name."""
-        pattern = rf"(?<![\w-]){re.escape(host.casefold())}(?![\w-]|\.\w)"
+        pattern = rf"(?<![\w-]){re.escape(folded(host))}(?![\w-]|\.\w)"
         return re.search(pattern, self._folded) is not None
 
 

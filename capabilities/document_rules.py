@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.reserved_paths import Reserved, reserved_paths
 from planwright.domain.errors import CapabilityForbidden
+from planwright.domain.own_words import folded
 from planwright.security.jail import folded_parts
 from planwright.settings.files import PROGRAMS
 
@@ -57,7 +58,7 @@ def check_name(path: str, call: CallContext) -> None:
     for why in _never_written(call, parts, names):
         raise _never(path, why)
     plain, allowed = call.settings.files, "/".join(parts)
-    if any(_fits(names, pattern) for pattern in plain.allow):
+    if any(_fits(parts, pattern) for pattern in plain.allow):
         return
     advice = f'list it in planwright.toml: [files] allow = ["{allowed}"]'
     if reader := _obeyed_by(names[-1]):
@@ -102,8 +103,8 @@ def _import_path(root: Path) -> Iterator[Reserved]:
 
 
 def _fits(names: tuple[str, ...], pattern: str) -> bool:
-    wanted = folded_parts(PurePosixPath(pattern).parts)
-    pairs = zip(names, wanted, strict=False)
+    wanted = PurePosixPath(pattern).parts
+    pairs = zip(map(folded, names), map(folded, wanted), strict=False)
     return len(names) == len(wanted) and all(fnmatchcase(name, part) for name, part in pairs)
 
 

@@ -17,6 +17,7 @@ from planwright.capabilities.ranking import Ranking
 from planwright.capabilities.trust.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
+from planwright.domain.own_words import folded
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.settings.profile import RunProfile, stands_for
 from planwright.settings.settings import FILE_NAME
@@ -73,7 +74,7 @@ class Registry:
                 raise SetupError(
                     f"the name {TOOL_SEARCH} is taken: by it a loop finds more tools", "rename it"
                 )
-            if (alike := capability.name.lower()) in spelled and capability.server:
+            if (alike := folded(capability.name)) in spelled and capability.server:
                 taken.append(capability.name)  # a server may have a new tool at any time
                 continue
             if alike in spelled:

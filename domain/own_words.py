@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections.abc import Iterator
 
 from planwright.domain.references import has_reference
@@ -68,6 +69,11 @@ _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _SHORTENED = re.compile(r"\W*(?:\w|[A-Z]\w{1,3})\.")  # J. Dr. Prof.
 _PATH = re.compile(r"[/\\]|\w\.\w+$")
 _EXACT = re.compile(r"[\d@/\\]")
+_SPACES = " \t\n\r\f\v"
+_APART = re.compile(f"[{_SPACES}]+")
+_JOINED = frozenset(("Mn", "Mc", "Me", "Cf"))
+_NAME = re.compile(r"\S*(?:[@/\\]|\w\.\w)\S*")  # of a person, a host or a file
+_STOPS = ".!,;:"
 
 
 def own_words(request: str) -> str:
@@ -81,7 +87,7 @@ def own_words(request: str) -> str:
 
 def wanted_words(request: str) -> str:
     """Put a gap into the user's own words for each sentence that says no: it may name what must not be."""
-    sentences = _sentences(own_words(request).split(), questions=True)
+    sentences = _sentences(_words(own_words(request)), questions=True)
     return " ".join(GAP if _NO.search(sentence) else sentence for sentence in sentences)
 
 
@@ -106,17 +112,24 @@ def holds(text: str, part: str) -> bool:
     """
     is_path = "@" not in part and _PATH.search(part) is not None
     sought, within = (_spaced(part), _spaced(text)) if is_path else (_plain(part), _plain(text))
-    if sought not in within:
-        return False
+    name = part.strip(_SPACES)
+    if sought not in within or (_NAME.fullmatch(name) and (name != part or name[-1] in _STOPS)):
+        return False  # a name with a dot at its end is another one; in a text, that ends the sentence
     before = r"(?<!\w)(?<!\d,)(?<![-+./\\@:_~#−–⁄])(?<!\d['’٬])"
     after = r"(?!\w)(?![-+./\\@:_,−–⁄]\w)(?!['’٬]\d)"
     if "@" in sought:
         before += r"(?<![\w.][!$%&'’*=?^`{|}])"  # what may stand within an address (RFC 5322, 3.2.3)
     if re.match(r"\d{3}(?!\d)", sought):
-        before += r"(?<!\d )"  # the end of a number in groups of three
+        before += r"(?<!\d\s)"  # the end of a number in groups of three
     if re.search(r"(?<!\d)\d{1,3}$", sought):
-        after += r"(?! \d{3}(?!\d))"  # the beginning of one
-    return bool(sought) and re.search(f"{before}{re.escape(sought)}{after}", within) is not None
+        after += r"(?!\s\d{3}(?!\d))"  # the beginning of one
+    places = re.finditer(f"{before}{re.escape(sought)}{after}", within) if sought else ()
+    return any(_is_whole(within[: place.start()][-1:] + within[place.end() :][:1]) for place in places)
+
+
+def _is_whole(around: str) -> bool:
+    """Say whether no mark or hidden letter stands beside a word: with it, that is another word."""
+    return not any(unicodedata.category(letter) in _JOINED for letter in around)
 
 
 def says(request: str, text: str) -> bool:
@@ -125,7 +138,7 @@ def says(request: str, text: str) -> bool:
     Where it is open whether a sentence ends (`Dr. Smith`, a new line), it goes on: half of one may say the
     opposite of the whole.
     """
-    return bool(_plain(text)) and _plain(text) in map(_plain, _sentences(own_words(request).split()))
+    return bool(_plain(text)) and _plain(text) in map(_plain, _sentences(_words(own_words(request))))
 
 
 def may_be_kept(text: str) -> bool:
@@ -170,4 +183,9 @@ def _plain(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    return " ".join(text.split()).rstrip(".!,;: ")
+    return " ".join(_words(text)).rstrip(f"{_STOPS} ")
+
+
+def _words(text: str) -> list[str]:
+    """Split a text at the spaces of ASCII: another space makes another name."""
+    return _APART.split(text.strip(_SPACES)) if text.strip(_SPACES) else []

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import files_shown, pin_now
+from planwright.capabilities.gateway.read_files import passes_unknown_file
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
@@ -116,9 +117,11 @@ def _call(
     judged = judge(capability, params, call_context, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks
-    gated = judged.own_gate or destructive or never_shown
+    with_plan = judged.asks and not judged.own_gate and references
+    unseen = with_plan and passes_unknown_file(capability, params, call_context)
+    gated = judged.own_gate or destructive or never_shown or unseen
     stricter = step.approval_mode is not None and looser(capability.mode, step.approval_mode)
-    ruling = replace(judged.ruling, undecided=judged.undecided and not destructive)
+    ruling = replace(judged.ruling, undecided=(judged.undecided or unseen) and not destructive)
     return {
         "policy": evidence(ruling, call_context) if gated else None,
         "effect": capability.effect,

@@ -9,6 +9,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from planwright.domain.own_words import folded
+
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 _ENTRY = re.compile(r"(?:\[(?P<six>[0-9a-f:.]+)\]|(?P<host>[^\[\]:]+))(?::(?P<port>[0-9]{1,5}))?")
@@ -34,7 +36,7 @@ def read_host_port(text: str) -> HostPort | None:
 
     Names are ASCII, as DNS has them; addresses come out in their one canonical form.
     """
-    low = text.lower()
+    low = folded(text)
     if low.count(":") > 1 and not low.startswith("["):
         low = f"[{low}]"
     match = _ENTRY.fullmatch(low)

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
+from planwright.domain.own_words import folded
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.domain.risk import MODES, Mode
 from planwright.domain.run_context import PlanningMode, RunContext
@@ -112,7 +113,7 @@ def stands_for(glob: str, capability: str) -> bool:
 
     No two capabilities differ in that alone, so a rule that denies `order` denies the tool `Order`.
     """
-    return fnmatchcase(capability.lower(), glob.lower()) or glob == capability
+    return fnmatchcase(folded(capability), folded(glob)) or glob == capability
 
 
 def in_force(settings: Settings, context: RunContext) -> RunProfile:

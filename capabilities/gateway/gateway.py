@@ -243,7 +243,7 @@ class Gateway:
         named = await check_step_gates(self._stores.gates, site.lease.run_id, site.checked, args)
         own_gate = judged.own_gate or site.checked.gated or again
         revocable = capability.is_unknown or site.checked.mode == "delegated"
-        if judged.own_gate and revocable and not site.checked.gated:
+        if judged.own_gate and revocable and not site.checked.gated and plan.kind != "chain":
             why = "nothing says what it may do" if capability.is_unknown else "nobody delegates it any more"
             raise CapabilityChanged(f"{capability.name} needs a person: {why}", "it is asked for again")
         if not (own_gate or judged.asks) or (plan.approved and not own_gate):

@@ -37,23 +37,34 @@ def files_read(
 ) -> tuple[FileContent, ...]:
     """Look at the files that a call passes on, by its arguments of the format `path`.
 
-    What it overwrites is none of them, nor is a path that is not known yet. Returns none for a read; `effect`
-    is that of the call, "" for the one that is declared.
+    What it overwrites is none of them, nor is a path that is not known yet. Returns none for a read that
+    tells nobody outside; `effect` is that of the call, "" for the one that is declared.
     """
-    if (effect or capability.effect) == "pure":
-        return ()
+    paths = _passed_on(capability, params, context, effect)
+    return tuple(_content(path, context) for path in paths if not has_reference(path))
+
+
+def passes_unknown_file(
+    capability: Capability, params: Mapping[str, JsonValue], context: CallContext
+) -> bool:
+    """Say whether a call passes a file on that only a result will name, so that nobody can see it yet."""
+    return any(map(has_reference, _passed_on(capability, params, context)))
+
+
+def _passed_on(
+    capability: Capability, params: Mapping[str, JsonValue], context: CallContext, effect: str = ""
+) -> Iterator[str]:
+    """Walk the paths of the files that a call passes on, references among them."""
+    if (effect or capability.effect) == "pure" and capability.mode != "network":
+        return
     schema, params = capability.args_schema, {**capability.defaults, **params}
     properties = schema.get("properties", {})
     named = [name for name in params if _is_path(properties.get(name), schema)]
-    paths = sorted({path for name in named for path in _texts(params[name]) if not has_reference(path)})
-    if not paths:
-        return ()
-    written = _written(capability, params, context)
-    return tuple(
-        _content(path, context)
-        for path in paths
-        if not any(overlap(f"file:{normpath(path)}", resource) for resource in written)
-    )
+    if paths := sorted({path for name in named for path in _texts(params[name])}):
+        written = _written(capability, params, context)
+        for path in paths:
+            if not any(overlap(f"file:{normpath(path)}", resource) for resource in written):
+                yield path
 
 
 def _is_path(field: object, schema: JsonSchema) -> bool:

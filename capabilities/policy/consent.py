@@ -10,7 +10,7 @@ in a lane that is not tainted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
@@ -121,7 +121,7 @@ def _by_risk(
     graver = _over(risk, ask_from)
     if capability.effect == "pure" or not context.tainted or not at_least(risk, TAINTED_FROM):
         return graver
-    elsewhere = unknown and any(has_reference(args.get(name)) for name in shown_once_known(capability))
+    elsewhere = unknown and any(map(has_reference, shown_once_known(capability, args)))
     if not graver.asks and _in_own_words(capability, args, context.request, least=1):
         return _FREE
     return _ByRisk(True, own_gate=elsewhere, reason=_tainted(f"risk {risk}"))
@@ -147,13 +147,15 @@ def _of_chain(
     return _ByRisk(True, reason=asking[0].reason)
 
 
-def shown_once_known(capability: Capability) -> Iterable[str]:
-    """Name the arguments that are put before a person once they are known, if others or a model wrote them.
+def shown_once_known(capability: Capability, args: Mapping[str, JsonValue]) -> list[JsonValue]:
+    """List what a call is given that a person is shown once it is known, if others or a model wrote it.
 
-    Those are its destinations; all, where it declares none, or where what it carries leaves the workspace.
+    That is its destinations; all, where it declares none, or where what it carries leaves the workspace.
     """
     leaves = capability.mode in ("network", "delegated", "destructive")
-    return capability.destinations if capability.destinations and not leaves else capability.args.model_fields
+    if capability.destinations and not leaves:
+        return [args.get(name) for name in capability.destinations]
+    return [*args.values()]
 
 
 def carries_out(capability: Capability) -> bool:

@@ -275,8 +275,7 @@ def finished(checked: VerifiedStep, done: list[StepResult]) -> StepResult:
 
 def shown_with_chain(part: VerifiedStep, capability: Capability) -> bool:
     """Say whether the definition of a chain shows a part well enough: no value in it that others wrote."""
-    later = (part.step.params.get(name) for name in shown_once_known(capability))
-    return not (part.tainted and any(map(has_reference, later)))
+    return not (part.tainted and any(map(has_reference, shown_once_known(capability, part.step.params))))
 
 
 def stopped(checked: VerifiedStep, done: list[StepResult]) -> StepResult:

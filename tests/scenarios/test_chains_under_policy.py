@@ -9,6 +9,7 @@ import pytest
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import GateError
+from planwright.domain.risk import Mode
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
@@ -192,3 +193,37 @@ def test_two_chains_that_overwrite_one_file_keep_the_order_of_their_plan(scene: 
     assert [data["order"] for data in told] == [[{"step_id": "s3", "after": "s2", "both_use": "note.md"}]]
     assert scene.decide(agent, "approve")["answer"] == "ok"
     assert (scene.workspace / "note.md").read_text() == "second"
+
+
+@pytest.mark.parametrize("mode", ["delegated", None])
+@pytest.mark.parametrize("way", ["plan", "loop"])
+def test_a_part_that_always_needs_a_person_is_asked_for_and_done(
+    scene: Scene, way: str, mode: Mode | None
+) -> None:
+    done: list[str] = []
+
+    @capability("desk.errand", mode=mode, tags=("errand",))
+    def errand(place: str) -> str:
+        """Run an errand in somebody's name."""
+        done.append(place)
+        return "run"
+
+    parts = [{"toolName": "desk.errand", "arguments": {"place": "bank"}}]
+    made = {"name": "run_it", "description": "Run it", "steps": parts}
+    steps = [
+        {"id": "made", "capability": "tool.create_chain", "params": made},
+        {"id": "out", "capability": "run_it", "params": {}, "depends_on": ["made"]},
+    ]
+    if way == "plan":
+        agent = scene.agent(scene.plan(*steps), "the answer", capabilities=[errand])
+    else:
+        calls = [scene.calls(("tool__create_chain", made)), scene.calls(("run_it", {}))]
+        agent = scene.agent(*calls, "the answer", capabilities=[errand], planning={"mode": "auto"})
+    out = scene.ask(agent, "Run the errand")
+    kinds = list[str]()
+    while "__interrupt__" in out and len(kinds) < 6:
+        kinds.append(out["__interrupt__"][0].value["kind"])
+        out = scene.decide(agent, "approve")
+    assert out["status"] == "completed"
+    assert kinds in (["plan", "step"], ["plan", "step", "step"], ["step"], ["step", "step"])
+    assert done == ["bank"]

@@ -11,7 +11,7 @@ from pydantic import Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.errors import CapabilityUnavailable, GateError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -82,6 +82,24 @@ def test_other_content_is_asked_for_again(scene: Scene) -> None:
     assert sent == ["ada changed meanwhile"]
 
 
+def test_the_hash_of_a_plan_does_not_stand_for_content_that_was_not_seen(scene: Scene) -> None:
+    """Two people look at the same plan; the file changes, and the first of them answers, which asks anew."""
+    sent: list[str] = []
+    write(scene, "as shown")
+    first, second = planned(scene, sent, send()), planned(scene, sent, send())
+    scene.ask(first)
+    (seen,) = second.get_state(scene.config).interrupts
+    write(scene, "changed meanwhile")
+    (again,) = scene.decide(first, "approve")["__interrupt__"]
+    assert again.value["plan_hash"] == seen.value["plan_hash"]
+    with pytest.raises(GateError, match="was opened since"):
+        scene.answer(second, {"type": "approve", "plan_hash": seen.value["plan_hash"]})
+    assert sent == []
+    named = {"type": "approve", "plan_hash": again.value["plan_hash"], "gate_id": again.value["gate_id"]}
+    assert scene.answer(second, named)["status"] == "completed"
+    assert sent == ["ada changed meanwhile"]
+
+
 def test_the_same_content_is_sent(scene: Scene) -> None:
     sent: list[str] = []
     write(scene, "as shown")
@@ -117,6 +135,34 @@ def test_a_path_that_becomes_known_later_is_shown_with_its_content(scene: Scene)
     write(scene, "changed meanwhile")
     scene.decide(agent, "approve")
     assert sent == []
+
+
+@pytest.mark.parametrize("unseen", [False, True])
+def test_a_path_that_our_own_result_brings_is_shown_with_its_content(scene: Scene, unseen: bool) -> None:
+    sent: list[str] = []
+    write(scene, "as shown")
+    found = {"id": "f", "capability": "office.find", "params": {}}
+    agent = planned(scene, sent, found, send("{{steps.f.output.path}}"))
+    (asked,) = scene.ask(agent)["__interrupt__"]
+    assert asked.value["shown_later"] == ["out"]
+    if unseen:
+        said = {"decisions": [{"type": "approve", "remember": {"unseen": True}}]}
+        assert scene.answer(agent, said)["status"] == "completed"
+    else:
+        (shown,) = scene.decide(agent, "approve")["__interrupt__"]
+        assert files(shown.value["shown"]) == [(REPORT, 8, "as shown")]
+        assert sent == []
+        scene.decide(agent, "approve")
+    assert sent == ["ada as shown"]
+
+
+def test_a_path_that_is_written_needs_no_look_at_its_content(scene: Scene) -> None:
+    found = {"id": "f", "capability": "office.find", "params": {}}
+    written = {"path": "{{steps.f.output.path}}", "text": "new"}
+    agent = planned(scene, [], found, {"id": "w", "capability": "files.write", "params": written})
+    scene.ask(agent)
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert (scene.workspace / REPORT).read_text("utf-8") == "new"
 
 
 def test_a_call_of_a_model_is_asked_for_again(scene: Scene) -> None:

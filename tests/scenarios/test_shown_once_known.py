@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.tools import StructuredTool
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
@@ -157,6 +158,43 @@ def test_a_rule_that_asks_still_asks(scene: Scene) -> None:
     agent = begun(scene, done, READ, REFUND)
     (shown,) = scene.answer(agent, UNSEEN)["__interrupt__"]
     assert (shown.value["kind"], done) == ("step", [])
+
+
+def courier(done: list[str]) -> StructuredTool:
+    """Make a tool whose arguments are described by a JSON schema, as those of an MCP server are."""
+    texts = {name: {"type": "string"} for name in ("to", "text")}
+
+    def take(**args: str) -> str:
+        done.append(f"take {args}")
+        return "taken"
+
+    return StructuredTool.from_function(
+        take,
+        name="courier",
+        description="Take a text to somebody.",
+        args_schema={"type": "object", "properties": texts},
+        metadata={"destructiveHint": False, "openWorldHint": False},
+    )
+
+
+@pytest.mark.parametrize("way", ["plan", "chain"])
+def test_arguments_of_a_json_schema_are_shown_like_any_others(scene: Scene, way: str) -> None:
+    done: list[str] = []
+    args = {"to": "{{steps.s1.output.text}}", "text": "hello"}
+    steps = [READ, call("courier", **args)]
+    if way == "chain":
+        parts = [
+            {"toolName": "office.read", "arguments": {}},
+            {"toolName": "courier", "arguments": {**args, "to": "{{previous_result.text}}"}},
+        ]
+        made = {"name": "pass_on", "description": "Pass a mail on", "steps": parts}
+        steps = [{**call("tool.create_chain", **made), "id": "made"}, call("pass_on", "made")]
+    model = ScriptedModel(replies=[scene.plan(*steps), "the answer"])
+    agent = scene.agent(model=model, capabilities=office(done), tools=[courier(done)])
+    scene.ask(agent)
+    (shown,) = scene.decide(agent, "approve")["__interrupt__"]
+    assert shown.value["shown"]["args"]["to"] == ACCOUNT
+    assert done == []
 
 
 def test_a_chain_in_a_plan_shows_it_too(scene: Scene) -> None:

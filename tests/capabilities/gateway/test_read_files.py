@@ -35,6 +35,12 @@ def look(one: Path_) -> str:
     return one
 
 
+@capability("post.ask", mode="network", effect="pure")
+def ask(one: Path_) -> str:
+    """Ask somebody outside about a file."""
+    return one
+
+
 @pytest.fixture
 def world(make_world: Callable[..., CallContext]) -> CallContext:
     made = make_world()
@@ -47,6 +53,7 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
     ("called", "params", "paths"),
     [
         (post, {"one": "a.md"}, ["a.md"]),
+        (ask, {"one": "a.md"}, ["a.md"]),
         (post, {"many": ["b.bin", "a.md"], "perhaps": "long.md"}, ["a.md", "b.bin", "long.md"]),
         (post, {"one": "{{steps.s1.output.path}}", "perhaps": None, "text": "a.md"}, []),
         (post, {"one": "gone.md"}, ["gone.md"]),
@@ -54,7 +61,16 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
         (write, {"path": "a.md", "text": "new"}, []),
         (write, {"path": "./a.md", "text": "new"}, []),
     ],
-    ids=["one", "several", "not known", "gone", "a read", "what is overwritten", "spelled otherwise"],
+    ids=[
+        "one",
+        "a read that tells others",
+        "several",
+        "not known",
+        "gone",
+        "a read",
+        "what is overwritten",
+        "spelled otherwise",
+    ],
 )
 def test_the_files_of_a_call(
     called: Capability, params: dict[str, JsonValue], paths: list[str], world: CallContext
