@@ -16,6 +16,12 @@ def gate_texts(step: Card) -> list[str]:
     ]
 
 
+def planner_words(card: Card) -> list[str]:
+    """Quote the goal of a plan as the words of whatever planned it, unless they are the request's."""
+    goal = str(card.get("goal", ""))
+    return [f"in the planner's words: {goal}"] if goal != card.get("request") else []
+
+
 def _gate(gate: Card) -> str:
     who = ", ".join(gate.get("approvers", ())) or "anybody"
     others = ", not by who asked" if gate.get("exclude_requester") else ""

@@ -15,7 +15,7 @@ from planwright.domain.errors import EffectInDoubt, GateError
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines
-from planwright.presentation.plan_gates import gate_texts
+from planwright.presentation.plan_gates import gate_texts, planner_words
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import step_sentence
 from planwright.security.credentials import Caller
@@ -130,7 +130,7 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
     return GatePage(
         gate=gate,
         title=_title(gate),
-        subject=str(card.get("goal") or card.get("description") or ""),
+        subject=str(card.get("request") or card.get("description") or card.get("goal") or ""),
         risk=str(card.get("risk", "None")),
         facts=_facts(card, planned),
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
@@ -178,6 +178,7 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if steps:
         facts.append(("work", work_text(steps)))
+        facts += [("goal", text) for text in planner_words(card)]
     if estimate := _mapping(card.get("estimate")):
         facts.append(("models", model_use_text(estimate)))
     if revision := card.get("revision"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from pydantic import JsonValue
 
 from planwright.checkpoints.consent.approvers import (
     Approval,
@@ -66,9 +67,12 @@ def test_the_name_of_a_door_is_no_person(name: str) -> None:
         check_person("gate_1", [KIM], name, "cli", 2)
 
 
-def asked_by(name: str) -> dict[str, object]:
-    """Make the policy on a card that is not for who asked."""
-    return {"exclude_requester": True, "requester": name}
+Card = dict[str, JsonValue]
+
+
+def asked_by(name: str) -> Card:
+    """Make a card that is not for who asked."""
+    return {"policy": {"exclude_requester": True, "requester": name}}
 
 
 @pytest.mark.parametrize("name", ["Kim Öz", "kim öz", "Kim\u200b Öz", "Ｋｉｍ Öz"])
@@ -78,7 +82,7 @@ def test_who_asked_does_not_approve_by_any_spelling_of_the_name(name: str) -> No
     assert "planwright approve gate_1" in refused.value.next_step
     given = KIM.model_copy(update={"by": name})
     with pytest.raises(GateError, match="is not for who asked"):
-        check_approvals("gate_1", [given], OTHERS, {"policy": asked_by("Kim Öz")})  # type: ignore[dict-item]
+        check_approvals("gate_1", [given], OTHERS, asked_by("Kim Öz"))
 
 
 @pytest.mark.parametrize("name", [None, "", "cli", "CLI", "c\u200bli"])
@@ -98,7 +102,7 @@ def test_where_nobody_knows_who_asked_nobody_is_known_to_be_another(requester: s
 def test_somebody_else_approves_and_where_nobody_is_excluded_all_do() -> None:
     check_requester("gate_1", "Ada", "Kim", "cli")
     check_requester("gate_1", None, "cli", "cli")
-    check_approvals("gate_1", [KIM], OTHERS, {"policy": asked_by("Ada")})  # type: ignore[dict-item]
+    check_approvals("gate_1", [KIM], OTHERS, asked_by("Ada"))
 
 
 def test_a_gate_that_was_open_to_who_asked_does_not_count_where_it_may_not_be() -> None:
@@ -107,13 +111,10 @@ def test_a_gate_that_was_open_to_who_asked_does_not_count_where_it_may_not_be() 
 
 
 def test_a_card_says_who_asked_only_where_that_person_may_not_approve() -> None:
-    closed, open_ = {"policy": {"exclude_requester": True}}, {"policy": {"exclude_requester": False}}
+    closed: Card = {"policy": {"exclude_requester": True}}
+    open_: Card = {"policy": {"exclude_requester": False}}
+    several: Card = {"policy": {"quorum": 2}}
     assert requester_of(with_requester(closed, "Ada")) == "Ada"
     assert requester_of(closed) == ""
     assert with_requester(open_, "Ada") == open_
-    assert [any_one_may(card) for card in (closed, open_, {}, {"policy": {"quorum": 2}})] == [
-        False,
-        True,
-        True,
-        False,
-    ]
+    assert [any_one_may(card) for card in (closed, open_, {}, several)] == [False, True, True, False]
