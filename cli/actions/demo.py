@@ -6,12 +6,13 @@ import sqlite3
 import uuid
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from planwright.capabilities.policy.decide import host_of
 from planwright.capabilities.trust.guard import trust_folder
 from planwright.checkpoints.consent.store_origin import OURS
 from planwright.cli.actions.web import open_page
-from planwright.cli.session.asking import Approver
+from planwright.cli.session.asking import Approver, who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
@@ -58,7 +59,8 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
         message = {"messages": [{"role": "user", "content": REQUEST}]}
         settings = load_logged(folder)
         ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-        context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
+        asked: dict[str, Any] = {"channel": "demo", "requested_by": who(), "gate_ttl_s": ttl}
+        context = RunContext(provider="embedded", planning_mode="auto", **asked)
         approver = None if terminal.interactive else _approve_own(folder)
         code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
     if code == 0:

@@ -58,8 +58,8 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     """
     steps = card["steps"]
     count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
-    rows: list[RenderableType] = [label("asked", _request(card)), label("plan", count)]
-    rows += [_Steps(tree(steps), whole), *(label("goal", words, "dim") for words in planner_words(card))]
+    rows: list[RenderableType] = [label("plan", f"{count} for: {_request(card)}"), _Steps(tree(steps), whole)]
+    rows += [label("goal", words, "dim") for words in planner_words(card)]
     if left := card.get("cannot"):
         rows.append(label("not done", f"{left}", "yellow"))
     needed = card.get("estimate")
