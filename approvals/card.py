@@ -33,13 +33,14 @@ class PlanProgress:
     """Arguments with their references resolved, by the id of their step, as far as they are known."""
     files: Mapping[str, Card] = field(default_factory=dict)
     """Files that steps pass on, as on a card, by the id of their step."""
+    request: str = ""
+    """What a person asked for, in their words."""
 
 
 def plan_card(
     progress: PlanProgress,
     changes: Sequence[str],
     *,
-    request: str,
     estimate: Mapping[str, JsonValue],
     with_gates: bool = False,
 ) -> Card:
@@ -57,7 +58,7 @@ def plan_card(
         if (result := results.get(entry.uid)) and result.status == "completed":
             done[entry.step.id] = result.kept_from or "this run"
     return {
-        "request": request,
+        "request": progress.request,
         "goal": plan.goal,
         "plan_id": plan.plan_id,
         "revision": plan.revision,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planwright.domain.errors import SetupError
-from planwright.security.tickets import Tickets, own_host
+from planwright.security.tickets import SignInTickets, own_host
 from planwright.settings.server import EVERY_RIGHT, Right
 from planwright.settings.settings import Settings, from_environment
 
@@ -40,7 +40,7 @@ class Credentials:
     def __init__(self, start_token: str | None, callers: Mapping[str, Caller]) -> None:
         self._start = _digest(start_token) if start_token else None
         self._callers = dict(callers)
-        self.tickets = Tickets(start_token) if start_token else None
+        self.tickets = SignInTickets(start_token) if start_token else None
         self.own_host = own_host(start_token) if start_token else ""
 
     def callers(self) -> Iterable[Caller]:

@@ -33,7 +33,7 @@ def make_ticket(token: str) -> str:
     return f"{name}.{_mac(token, f'ticket {name}')}"
 
 
-class Tickets:
+class SignInTickets:
     """The tickets of a start, and which of them were used."""
 
     def __init__(self, token: str) -> None:
@@ -43,8 +43,8 @@ class Tickets:
     def look(self, ticket: str) -> TicketState:
         """Say how a ticket stands, and leave it as it is."""
         name, _, mac = ticket.rpartition(".")
-        made = _mac(self._token, f"ticket {name}")
-        if not hmac.compare_digest(made.encode(), mac.encode("utf-8", "surrogatepass")):
+        expected = _mac(self._token, f"ticket {name}")
+        if not hmac.compare_digest(expected.encode(), mac.encode("utf-8", "surrogatepass")):
             return "unknown"
         return "used" if name in self._used else "good"
 

@@ -80,8 +80,8 @@ class Guard:
         """List the names by which a request may reach the page on the loopback interface."""
         if not self._own_host:
             return LOOPBACK_NAMES
-        told = path_of(scope).startswith(PATHS_BY_ADDRESS)
-        return (self._own_host, *(LOOPBACK_NAMES if told else ()))
+        both = path_of(scope).startswith(PATHS_BY_ADDRESS)
+        return (self._own_host, *(LOOPBACK_NAMES if both else ()))
 
 
 def _from_another_page(scope: Scope) -> HttpRefusal | None:

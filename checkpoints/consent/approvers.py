@@ -77,6 +77,12 @@ def requester_of(card: Mapping[str, JsonValue]) -> str | None:
     return str(policy.get("requester") or "")
 
 
+def excluded_words(card: Mapping[str, JsonValue]) -> str:
+    """Say who may not approve, as they have asked; "" where that is no matter."""
+    requester = requester_of(card)
+    return "" if requester is None else f"who asked: {requester or 'nobody knows who'}"
+
+
 def with_requester(card: Mapping[str, JsonValue], requester: str) -> dict[str, JsonValue]:
     """Show on a card who asked, where that person may not approve."""
     policy = card.get("policy")

@@ -6,7 +6,6 @@ import sqlite3
 import uuid
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from planwright.capabilities.policy.decide import host_of
 from planwright.capabilities.trust.guard import trust_folder
@@ -59,8 +58,13 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
         message = {"messages": [{"role": "user", "content": REQUEST}]}
         settings = load_logged(folder)
         ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-        asked: dict[str, Any] = {"channel": "demo", "requested_by": who(), "gate_ttl_s": ttl}
-        context = RunContext(provider="embedded", planning_mode="auto", **asked)
+        context = RunContext(
+            channel="demo",
+            requested_by=who(),
+            provider="embedded",
+            planning_mode="auto",
+            gate_ttl_s=ttl,
+        )
         approver = None if terminal.interactive else _approve_own(folder)
         code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
     if code == 0:

@@ -6,28 +6,28 @@ import re
 
 import pytest
 
-from planwright.security.tickets import Tickets, make_ticket, own_host
+from planwright.security.tickets import SignInTickets, make_ticket, own_host
 
 TOKEN, OTHER = "s" * 43, "t" * 43
 
 
 def test_a_ticket_is_good_once_and_for_its_start_alone() -> None:
-    tickets, ticket = Tickets(TOKEN), make_ticket(TOKEN)
+    tickets, ticket = SignInTickets(TOKEN), make_ticket(TOKEN)
     assert [tickets.look(ticket), tickets.look(ticket)] == ["good", "good"]
     assert [tickets.use(ticket), tickets.use(ticket), tickets.look(ticket)] == ["good", "used", "used"]
     assert tickets.use(make_ticket(TOKEN)) == "good"
-    assert Tickets(OTHER).use(make_ticket(TOKEN)) == "unknown"
+    assert SignInTickets(OTHER).use(make_ticket(TOKEN)) == "unknown"
 
 
 @pytest.mark.parametrize("change", [str.upper, lambda t: t[1:], lambda t: t + "0", lambda t: f"x{t}"])
 def test_a_ticket_that_was_changed_is_none(change: object) -> None:
     assert callable(change)
-    assert Tickets(TOKEN).use(change(make_ticket(TOKEN))) == "unknown"
+    assert SignInTickets(TOKEN).use(change(make_ticket(TOKEN))) == "unknown"
 
 
 @pytest.mark.parametrize("ticket", ["", ".", "a", "a.b", "\ud800", "é.é", TOKEN, f"x.{TOKEN}"])
 def test_what_is_no_ticket_is_unknown(ticket: str) -> None:
-    assert Tickets(TOKEN).use(ticket) == "unknown"
+    assert SignInTickets(TOKEN).use(ticket) == "unknown"
 
 
 def test_a_host_is_of_a_start_and_tells_nothing_of_its_token() -> None:

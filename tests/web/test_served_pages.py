@@ -9,7 +9,7 @@ import pytest
 
 from planwright.cli.actions.web import print_links
 from planwright.domain.errors import SetupError
-from planwright.security.tickets import Tickets, own_host
+from planwright.security.tickets import SignInTickets, own_host
 from planwright.settings.settings import load
 from planwright.web.served_pages import announced, opening_file, page_here, served_pages
 
@@ -49,7 +49,7 @@ def test_its_link_signs_in_once_at_a_host_of_its_own(
     with announced(load(tmp_path), 2025, page_here(2025, TOKEN)):
         assert [print_links(tmp_path), print_links(tmp_path)] == [0, 0]
     links = capsys.readouterr().out.split()
-    tickets = Tickets(TOKEN)
+    tickets = SignInTickets(TOKEN)
     for link in links:
         origin, _, ticket = link.partition("/sign-in?ticket=")
         assert origin == f"http://{own_host(TOKEN)}:2025"

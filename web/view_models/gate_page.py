@@ -9,9 +9,9 @@ from typing import get_args
 
 from planwright.approvals.cards import SEEN
 from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ScopeDuration, ToolMay
-from planwright.checkpoints.consent.approvers import approvers_of, check_requester, requester_of
+from planwright.checkpoints.consent.approvers import approvers_of, excluded_words, requester_of
 from planwright.checkpoints.consent.gate import Gate
-from planwright.domain.errors import EffectInDoubt, GateError
+from planwright.domain.errors import EffectInDoubt
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines
@@ -165,10 +165,8 @@ def _waits_for(gate: Gate, caller: Caller) -> str:
     named = approvers_of(gate.card)
     if named and caller.person not in named and "channel:web" not in named:
         return f"only {', '.join(named)} may approve"
-    try:
-        check_requester(gate.gate_id, requester_of(gate.card), caller.person, "web")
-    except GateError as error:
-        return error.cause
+    if requester_of(gate.card) in ("", caller.person):
+        return f"not for {excluded_words(gate.card)}"
     if any(approval.by == caller.person for approval in gate.approvals):
         return "you have approved it; somebody else has to, too"
     return ""
@@ -184,9 +182,8 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
     if revision := card.get("revision"):
         facts.append(("revision", str(revision)))
     words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
+    facts += [("not by", excluded)] if (excluded := excluded_words(card)) else []
     facts += [(name, str(text)) for name, text in words_of if text]
-    if (asked := requester_of(card)) is not None:
-        facts.append(("not by", f"who asked: {asked or 'nobody knows who'}"))
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()
     facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
