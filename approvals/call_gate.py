@@ -17,6 +17,7 @@ from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wai
 from planwright.approvals.origins import with_origins
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
 from planwright.checkpoints.consent.allow_rules import AllowRule
+from planwright.checkpoints.consent.approvers import any_one_may, with_requester
 from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
 from planwright.checkpoints.consent.tool_answers import ToolAnswer
 from planwright.checkpoints.stores import Stores
@@ -53,6 +54,7 @@ class CallGates:
 
         `plan_gate` is that of its plan; `decision` the policy's own, where it made one.
         """
+        card = with_requester(card, invocation.context.requested_by)
         card = card if decision else await with_origins(card, invocation, self._stores)
         gate = await self._open(self._row("step", checked, card, invocation), invocation)
         decision = decision or await self._earlier_approval(gate, checked, invocation, plan_gate)
@@ -65,6 +67,7 @@ class CallGates:
         self, gate: StepGate, checked: VerifiedStep, card: Card, invocation: Invocation
     ) -> Gate:
         """Write down one of the gates a step has to pass, and return its row; only people decide it."""
+        card = with_requester(card, invocation.context.requested_by)
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
         question = GateQuestion(id_, card, sha256(card), "step", checked.uid, lasts)
         row = open_gate(invocation, self._settings, question)
@@ -117,11 +120,11 @@ class CallGates:
     ) -> Decision | None:
         if plan_gate:
             plan = await self._gates.read(plan_gate)
-            nameless = gate.quorum > 1 and plan.decided_by == plan.channel
-            if plan.status == "approved" and includes(plan.card, checked) and not nameless:
+            counts = any_one_may(gate.card) or is_named(plan)
+            if plan.status == "approved" and includes(plan.card, checked) and counts:
                 return approval(plan.decided_by or "", "plan", f"with the plan, at {plan_gate}")
         again = any(call.get("done_before") == gate.run_id for call in gate.calls)
-        if gate.quorum > 1 or again:  # doing again what the run has done needs a person, not a rule
+        if again or not any_one_may(gate.card):  # doing again what was done needs a person, not a rule
             return None
         rules = [await asyncio.to_thread(self._covering, gate, call) for call in gate.calls]
         covering = [rule for rule in rules if rule is not None]
@@ -133,6 +136,11 @@ class CallGates:
     def _covering(self, gate: Gate, call: Card) -> AllowRule | ToolAnswer | None:
         """Find what a person has said that allows a call: a rule, or that its tool only reads."""
         return self._rules.covering(gate, call) or self._answers.covering(gate, call)
+
+
+def is_named(gate: Gate) -> bool:
+    """Say whether the decision over a gate has the name of a person, and not of the door that it came by."""
+    return gate.decided_by != gate.channel
 
 
 def includes(card: Card, checked: VerifiedStep) -> bool:

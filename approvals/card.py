@@ -33,6 +33,8 @@ class PlanProgress:
     """Arguments with their references resolved, by the id of their step, as far as they are known."""
     files: Mapping[str, Card] = field(default_factory=dict)
     """Files that steps pass on, as on a card, by the id of their step."""
+    request: str = ""
+    """What a person asked for, in their words."""
 
 
 def plan_card(
@@ -42,8 +44,9 @@ def plan_card(
     estimate: Mapping[str, JsonValue],
     with_gates: bool = False,
 ) -> Card:
-    """List goal, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
+    """List request, steps in dependency order, arguments, risk, mode, own gates, and what an edit changed.
 
+    The request is what a person asked for, in their words; the goal is what the planner makes of it.
     `with_gates` when approving the plan also opens the gates of its steps, each for once: the card
     names them by uid. Those whose arguments are not known yet are not included. `done` names the steps that
     do not run again, and the run whose record counts.
@@ -55,6 +58,7 @@ def plan_card(
         if (result := results.get(entry.uid)) and result.status == "completed":
             done[entry.step.id] = result.kept_from or "this run"
     return {
+        "request": progress.request,
         "goal": plan.goal,
         "plan_id": plan.plan_id,
         "revision": plan.revision,

@@ -42,7 +42,17 @@ _STEP_FACTS = (
     "done_before",
     "reason",
 )
-_PLAN_FACTS = ("plan_id", "revision", "risk", "changes", "done", "estimate", "replans_left", "decisions")
+_PLAN_FACTS = (
+    "request",
+    "plan_id",
+    "revision",
+    "risk",
+    "changes",
+    "done",
+    "estimate",
+    "replans_left",
+    "decisions",
+)
 
 
 def read_edit(edit: object, base: Plan, card: Card) -> Plan:

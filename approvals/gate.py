@@ -21,6 +21,7 @@ from planwright.checkpoints.consent.approval_scope import ScopeDuration
 from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
 from planwright.checkpoints.consent.gates import Gates
 from planwright.presentation.doubt_lines import asked_lines
+from planwright.presentation.plan_gates import planner_words
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
@@ -280,7 +281,8 @@ def _describe(gate: Gate) -> str:
     if gate.kind == "plan":
         steps = len(card_steps(gate.card))
         count = f"{steps} step{'s' * (steps != 1)}"
-        return f"Approve the plan: {gate.card['goal']} ({count}, risk {gate.card['risk']})"
+        head = f"Approve the plan ({count}, risk {gate.card['risk']}) for: {gate.card.get('request', '')}"
+        return "\n".join([head, *planner_words(gate.card)])
     if gate.kind == "escalation":
         headline = f"Decide over {gate.card['step_id']}: {gate.card['description']} ({gate.card['reason']})"
         return "\n".join([headline, *asked_lines(gate.doubts)])

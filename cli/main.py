@@ -26,6 +26,7 @@ from planwright.cli.commands import (
     respond,
     rules,
     runs,
+    serving,
     sessions,
     usage,
     workspaces,
@@ -40,7 +41,6 @@ from planwright.cli.commands.options import (
     Json,
     NoBrowser,
     PagePort,
-    Port,
     Probe,
     Provider,
     Request,
@@ -245,24 +245,8 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     raise typer.Exit(check(workspace))
 
 
-@app.command()
-def studio(workspace: Folder = HERE, port: Port = None, no_browser: NoBrowser = False) -> None:
-    """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
-    from planwright.cli.actions.studio import open_studio
-
-    raise typer.Exit(open_studio(workspace, port, not no_browser))
-
-
-@app.command()
-def web(
-    workspace: Folder = HERE,
-    port: PagePort = None,
-    no_browser: NoBrowser = False,
-) -> None:
-    """Open the page of a workspace in a browser: approvals, runs, effects, requests."""
-    from planwright.cli.actions.web import open_page
-
-    raise typer.Exit(open_page(workspace, port, not no_browser))
+for service in (serving.studio, serving.web):
+    app.command()(service)
 
 
 OBJECTS_TO_COLLECT = 50_000  # 700 by default: modules being loaded are no garbage; 8 % of the start of `web`

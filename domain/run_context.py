@@ -29,6 +29,12 @@ class RunContext:
     dry_run: bool = field(default=False, metadata={"description": "Plan and verify, and run nothing."})
     tenant: str = field(default="default", metadata={"description": "Whose ledger, budgets and memory."})
     channel: str = field(default="python", metadata={"description": "The door the request came through."})
+    requested_by: str = field(
+        default="",
+        metadata={
+            "description": "Who asks, by the name that signs their decisions; a door that knows says it."
+        },
+    )
     provider: str | None = field(
         default=None,
         metadata={"description": "The provider to use, by its name in the settings; or provider/model."},

@@ -25,6 +25,8 @@ class PolicyEvidence(BaseModel):
     """Who may approve; empty for anybody."""
     quorum: int = 1
     """How many different people have to approve."""
+    exclude_requester: bool = False
+    """Whether who asked may not approve."""
     undecided: bool = False
     """Whether it asks only because an argument was not known yet."""
 
@@ -49,6 +51,8 @@ class StepGate(BaseModel):
     """Who may approve; empty for anybody."""
     quorum: int = 1
     """How many different people have to approve."""
+    exclude_requester: bool = False
+    """Whether who asked may not approve."""
     expires_s: float | None = None
     """How long it waits, in seconds; None for as long as other gates."""
     reason: str = ""

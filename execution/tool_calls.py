@@ -271,7 +271,8 @@ def _shares(call: ToolCall) -> bool:
         return False
     if checked.chain or checked.done_before:
         return False
-    return checked.policy is None or (not checked.policy.approvers and checked.policy.quorum == 1)
+    policy = checked.policy
+    return policy is None or not (policy.approvers or policy.quorum > 1 or policy.exclude_requester)
 
 
 def batch_of(calls: Sequence[ToolCall], goal: str, key: str) -> Plan:

@@ -118,14 +118,17 @@ def check_tenant(run: Run | None, context: object) -> None:
         )
 
 
+OF_THE_CALLER = ("channel", "requested_by", "snapshot")
+
+
 def check_same_options(context: object, run: Run) -> None:
     """Raise RunError when a caller who goes on with a run asks for other options than it began with.
 
-    What is left at its default is not asked for. The channel is that of the caller; the snapshot is compared
-    with what is on record of the run.
+    What is left at its default is not asked for. The channel is that of the caller, who may be somebody else
+    than who asked; the snapshot is compared with what is on record of the run.
     """
     wanted, original, default = read_context(context), read_context(run.context), RunContext()
-    for name in (option.name for option in fields(RunContext) if option.name not in ("channel", "snapshot")):
+    for name in (option.name for option in fields(RunContext) if option.name not in OF_THE_CALLER):
         if getattr(wanted, name) not in (getattr(original, name), getattr(default, name)):
             raise RunError(
                 f"run {run.run_id} began with {name} = {getattr(original, name)!a}; that stays so to its end",

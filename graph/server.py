@@ -38,7 +38,7 @@ from planwright.graph.checks import (
     without_checkpoint,
 )
 from planwright.graph.server_doors.auth import build_auth, caller_in, refuse_inner_keys
-from planwright.security.credentials import read_credentials
+from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment
 
@@ -74,7 +74,7 @@ class ServedAgent(Agent):
         refuse_inner_keys(config)
         caller = caller_in((config or {}).get("configurable", {}))
         if caller is not None:
-            context = _own(context, caller.tenant)
+            context = _own(context, caller)
             if isinstance(input, Command):
                 input = replace(input, resume=signed(input.resume, caller.person))
             return self._astream_ready(input, config or {}, context, **kwargs)
@@ -200,12 +200,13 @@ def _config(thread_id: str) -> RunnableConfig:
     return {"configurable": {"thread_id": thread_id}}
 
 
-def _own(context: Any, tenant: str) -> dict[str, object]:
+def _own(context: Any, caller: Caller) -> dict[str, object]:
     """Make the options of a run the caller's own."""
-    options = dict(context or {})
-    if options.get("tenant", tenant) != tenant:
-        raise RunError(f"the tenant of a run is that of the token: {tenant}", "leave tenant out")
-    return {**options, "tenant": tenant, "channel": "server"}
+    options, own = dict(context or {}), {"tenant": caller.tenant, "requested_by": caller.person}
+    for name, value in own.items():
+        if options.get(name, value) != value:
+            raise RunError(f"the {name} of a run is that of the token: {value}", f"leave {name} out")
+    return {**options, **own, "channel": "server"}
 
 
 def _start_token(settings: Settings) -> str:

@@ -85,8 +85,8 @@ class Undoing:
     ) -> str:
         """Write down the run that undoes another, and return its thread; `invoke(None, …)` runs it.
 
-        Of `context`, `channel` and `gate_ttl_s` count; effects of the steps `without` stay. Raises RunError
-        when there is nothing to undo, or the run has not ended; then nothing has changed.
+        Of `context`, `channel`, `requested_by` and `gate_ttl_s` count; effects of the steps `without` stay.
+        Raises RunError when there is nothing to undo, or the run has not ended; then nothing has changed.
         """
         run = await self._stores.forks.run_named(name)
         came = await self._stores.forks.of(run.run_id)
@@ -211,7 +211,9 @@ def goal(run: Run, items: Sequence[CompensationStep]) -> str:
 def _new_run(run: Run, thread_id: str, options: RunContext, now: datetime) -> Run:
     """Make the run that undoes another: for its tenant, by nobody's profile, as it is a person who asks."""
     provider, ttl = run.context.get("provider"), options.gate_ttl_s
-    context = RunContext(tenant=run.tenant, channel=options.channel, gate_ttl_s=ttl)
+    context = RunContext(
+        tenant=run.tenant, channel=options.channel, requested_by=options.requested_by, gate_ttl_s=ttl
+    )
     request = f"Undo {run.run_id}: {run.request}"
     return Run(
         run_id=f"run_{uuid.uuid4().hex[:16]}",

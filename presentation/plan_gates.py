@@ -16,9 +16,16 @@ def gate_texts(step: Card) -> list[str]:
     ]
 
 
+def planner_words(card: Card) -> list[str]:
+    """Quote the goal of a plan as the words of whatever planned it, unless they are the request's."""
+    goal = str(card.get("goal", ""))
+    return [f"in the planner's words: {goal}"] if goal != card.get("request") else []
+
+
 def _gate(gate: Card) -> str:
     who = ", ".join(gate.get("approvers", ())) or "anybody"
+    others = ", not by who asked" if gate.get("exclude_requester") else ""
     many = f", {quorum} of them" if (quorum := gate.get("quorum", 1)) > 1 else ""
     lasts = f", within {gate['expires_s']:g} s" if "expires_s" in gate else ""
     why = f": {gate['reason']}" if gate.get("reason") else ""
-    return f"{gate['name']}, opened by {who}{many}{lasts}{why}"
+    return f"{gate['name']}, opened by {who}{many}{others}{lasts}{why}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from planwright.domain.errors import SetupError
+from planwright.security.tickets import SignInTickets, own_host
 from planwright.settings.server import EVERY_RIGHT, Right
 from planwright.settings.settings import Settings, from_environment
 
@@ -39,6 +40,8 @@ class Credentials:
     def __init__(self, start_token: str | None, callers: Mapping[str, Caller]) -> None:
         self._start = _digest(start_token) if start_token else None
         self._callers = dict(callers)
+        self.tickets = SignInTickets(start_token) if start_token else None
+        self.own_host = own_host(start_token) if start_token else ""
 
     def callers(self) -> Iterable[Caller]:
         """List whom the tokens of the settings name."""

@@ -52,7 +52,11 @@ class Schedules:
         if not await times.is_free(time, schedule.tenant, kept_before=due <= self._since):
             return
         context = RunContext(
-            agent=schedule.agent, planning_mode=schedule.planning, tenant=schedule.tenant, channel="schedule"
+            agent=schedule.agent,
+            planning_mode=schedule.planning,
+            tenant=schedule.tenant,
+            channel="schedule",
+            requested_by=f"schedule {name}",
         )
         try:
             await self._agent.aenqueue(schedule.request, context=context, ttl_s=schedule.ttl_s, schedule=time)

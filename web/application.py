@@ -76,7 +76,9 @@ def build_application(
         route for subject in (*SUBJECTS, *WORKSPACE_SUBJECTS) for route in subject.ROUTES
     ]
     routes.append(Mount("/static", StaticFiles(directory=STATIC), name="static"))
-    guard = Middleware(Guard, server=settings.server, visits=parts.visits, pages=parts.pages)
+    guard = Middleware(
+        Guard, server=settings.server, visits=parts.visits, pages=parts.pages, own_host=parts.own_host
+    )
     application = Starlette(
         routes=routes,
         middleware=[guard],
@@ -101,6 +103,7 @@ def _parts(
         settings=settings,
         agent=agent,
         credentials=credentials,
+        own_host="" if settings.web.certificate and not root else credentials.own_host,
         people=read_people(settings),
         provider=OpenIdProvider(sign_in, secret, clock) if sign_in.issuer else None,
         sign_ins=SignIns(database),

@@ -2,6 +2,8 @@
 
 It names this host, it comes from no other page, and its cookie names a visit; what changes something comes
 from a form of ours, with the token of that visit. Each answer forbids all that the page does not need.
+
+On this machine the page has a host of its own: a cookie of 127.0.0.1 goes to every port of it.
 """
 
 from __future__ import annotations
@@ -11,13 +13,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from planwright.graph.server_doors.requests import HttpRefusal, from_elsewhere
+from planwright.graph.server_doors.requests import LOOPBACK_NAMES, HttpRefusal, by_address, from_elsewhere
 from planwright.settings.server import ServerSettings
 from planwright.web.pages import Pages
 from planwright.web.visits import Visit, Visits
 
 COOKIE = "planwright"
+BACK = "/sign-in/back"
 OPEN_PATHS = ("/static/", "/sign-in")
+# Static files hold no secret; a provider sends people back to an address that was told to it.
+PATHS_BY_ADDRESS = ("/static/", BACK)
+NEW_LINK = "open the link that was printed at the start; another: planwright web --link"
 SAFE_METHODS = ("GET", "HEAD")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self';"
@@ -36,8 +42,11 @@ TLS_HEADERS = {"Strict-Transport-Security": "max-age=31536000"}  # RFC 6797
 class Guard:
     """Let in who has signed in, from a page of ours; put the visit into `request.state.visit`."""
 
-    def __init__(self, app: ASGIApp, *, server: ServerSettings, visits: Visits, pages: Pages) -> None:
+    def __init__(
+        self, app: ASGIApp, *, server: ServerSettings, visits: Visits, pages: Pages, own_host: str
+    ) -> None:
         self._app = app
+        self._own_host = own_host
         self._server = server
         self._visits = visits
         self._pages = pages
@@ -57,12 +66,22 @@ class Guard:
 
     def _refusal(self, scope: Scope, visit: Visit | None) -> Response | None:
         """Make the answer to a request that is not let in; None for one that is."""
-        refusal = from_elsewhere(scope, self._server) or _from_another_page(scope)
+        names = self._names(scope)
+        if names == (self._own_host,) and by_address(scope):
+            return self._pages.refusal(421, "at this address other programs would see your visit", NEW_LINK)
+        refusal = from_elsewhere(scope, self._server, names=names) or _from_another_page(scope)
         if refusal is not None:
             return self._pages.refusal(refusal.status, refusal.detail)
         if visit is None and not path_of(scope).startswith(OPEN_PATHS):
             return self._pages.sign_in(401)
         return None
+
+    def _names(self, scope: Scope) -> tuple[str, ...]:
+        """List the names by which a request may reach the page on the loopback interface."""
+        if not self._own_host:
+            return LOOPBACK_NAMES
+        both = path_of(scope).startswith(PATHS_BY_ADDRESS)
+        return (self._own_host, *(LOOPBACK_NAMES if both else ()))
 
 
 def _from_another_page(scope: Scope) -> HttpRefusal | None:

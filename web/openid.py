@@ -83,6 +83,11 @@ class OpenIdProvider:
             self._begun.popitem(last=False)
         return str(url), cookie
 
+    def knows(self, state: str) -> bool:
+        """Say whether a sign-in that has begun waits for an answer with this state."""
+        states = [begun.state for begun in self._begun.values()]
+        return any(hmac.compare_digest(known.encode(), state.encode()) for known in states)
+
     async def identity(self, cookie: str, answer: Mapping[str, str], redirect_uri: str) -> str:
         """Redeem what the provider has sent back with a browser, once, and say who it is.
 

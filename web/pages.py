@@ -15,6 +15,7 @@ from planwright.security.redaction.redactor import Redactor
 from planwright.web import words
 from planwright.web.drawing.plan_picture import MARKS
 from planwright.web.view_models.values import real_rows
+from planwright.web.visits import Visit
 
 FOLDER = Path(__file__).parent
 TEMPLATES, STATIC = FOLDER / "templates", FOLDER / "static"
@@ -66,9 +67,14 @@ class Pages:
         answer.headers["Retry-After"] = str(wait_s)
         return answer
 
-    def signed_in(self) -> Response:
-        """Render the page that leads on from a sign-in at the provider."""
-        return HTMLResponse(self.part("signed_in.html", {"visit": None, "path": ""}))
+    def lead_on(self, target: str) -> Response:
+        """Render a page that leads on: a redirect of what another site began would bring no Strict cookie."""
+        return HTMLResponse(self.part("lead_on.html", {"visit": None, "path": "", "target": target}))
+
+    def other_person(self, visit: Visit, person: str, ticket: str) -> Response:
+        """Ask whether somebody who has signed in goes on as the person of a link."""
+        values = {"visit": visit, "path": "", "person": person, "ticket": ticket}
+        return HTMLResponse(self.part("other_person.html", values))
 
     def sign_in(self, status: int, problem: str = "") -> Response:
         """Render the ways to sign in."""

@@ -41,6 +41,8 @@ class WebParts:
     """The agent behind its door."""
     credentials: Credentials
     """Tokens that open the page."""
+    own_host: str
+    """Name that nothing else on this machine goes by; "" where a certificate or `[server] hosts` name it."""
     people: People
     """People who may sign in at the provider."""
     provider: OpenIdProvider | None
@@ -91,4 +93,5 @@ def visitor_of(request: Request) -> Caller:
 
 def run_options(request: Request) -> RunContext:
     """Make the options with which somebody goes on with a run."""
-    return RunContext(tenant=visitor_of(request).tenant, channel=CHANNEL)
+    caller = visitor_of(request)
+    return RunContext(tenant=caller.tenant, channel=CHANNEL, requested_by=caller.person)

@@ -22,6 +22,7 @@ from planwright.security.credentials import read_credentials
 from planwright.settings.server import WebSettings
 from planwright.settings.settings import Settings
 from planwright.web.application import build_application
+from planwright.web.served_pages import announced, page_here
 
 PORT = 2025
 STOP_S = 2
@@ -30,7 +31,7 @@ STOP_S = 2
 def serve_workspace(
     settings: Settings, port: int | None, begun: Callable[[str], None], examples: tuple[str, ...] = ()
 ) -> None:
-    """Serve until Ctrl-C; `begun` is told the link that opens the page.
+    """Serve until Ctrl-C; `begun` is told the link that opens the page, on this machine once.
 
     Raises SetupError where the port cannot be had, or people would come from elsewhere without being known.
     """
@@ -52,8 +53,13 @@ def serve_workspace(
             ssl_certfile=certificate,
             ssl_keyfile=key,
         )
-        begun(link(settings, listener.getsockname()[1], token))
-        uvicorn.Server(config).run(sockets=[listener])
+        with contextlib.ExitStack() as while_served:
+            chosen = listener.getsockname()[1]
+            if token is not None:
+                page = page_here(chosen, token, host=certified_host(settings))
+                while_served.enter_context(announced(settings, chosen, page))
+            begun(page.link() if token is not None else f"https://{settings.server.hosts[0]}/")
+            uvicorn.Server(config).run(sockets=[listener])
 
 
 def check_doors(settings: Settings) -> None:
@@ -74,14 +80,12 @@ def check_doors(settings: Settings) -> None:
         raise SetupError(f"{where}, by no name", 'name the host of its address: [server] hosts = ["NAME"]')
 
 
-def link(settings: Settings, port: int, token: str | None) -> str:
-    """Spell the address of the page, with the token of the start where there is one."""
-    web, scheme = settings.web, "https" if settings.web.certificate else "http"
-    if token is not None:
-        address = ipaddress.ip_address(web.host)
-        host = f"[{address}]" if address.version == 6 else str(address)
-        return f"{scheme}://{host}:{port}/sign-in?token={token}"
-    return f"https://{settings.server.hosts[0]}/"
+def certified_host(settings: Settings) -> str:
+    """Spell the address that a certificate of this machine is for; "" where the page has no certificate."""
+    if not settings.web.certificate:
+        return ""
+    address = ipaddress.ip_address(settings.web.host)
+    return f"[{address}]" if address.version == 6 else str(address)
 
 
 def behind_proxies(application: ASGIApp, web: WebSettings) -> ASGIApp:

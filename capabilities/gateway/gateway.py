@@ -259,7 +259,7 @@ class Gateway:
             raise CapabilityForbidden(f"nobody approved {capability.name} with these arguments")
         gate = calls.gate
         try:
-            check_approvals(gate.gate_id, gate.approvals, judged.ruling.approvers, judged.ruling.quorum)
+            check_approvals(gate.gate_id, gate.approvals, judged.ruling, gate.card)
         except GateError as error:
             raise CapabilityForbidden(error.cause) from error
         by_a_person = gate.channel not in ("rule", "policy")

@@ -90,7 +90,7 @@ async def check_step_gates(
             row = await gates.read(step_gate_id(run_id, checked, gate))
             if not (GateCalls(row).opens(args, checked) and row.card.get("gate") == gate.name):
                 raise GateError(f"it was not opened for {checked.step.shown_name} with these arguments")
-            check_approvals(row.gate_id, row.approvals, gate.approvers, gate.quorum)
+            check_approvals(row.gate_id, row.approvals, gate, row.card)
         except GateError as error:
             raise CapabilityForbidden(f"the gate {gate.name} is not passed: {error.cause}") from error
     return row

@@ -19,7 +19,14 @@ from planwright.capabilities.contract import Capability, PartCall
 from planwright.capabilities.expression import Values
 from planwright.capabilities.policy.condition import FROM_ARGS
 from planwright.capabilities.policy.file import Policy, PolicyAnswer, Rule
-from planwright.capabilities.policy.rulings import STRICTNESS, Explanation, RuleMatch, Ruling, stricter
+from planwright.capabilities.policy.rulings import (
+    NOBODY,
+    STRICTNESS,
+    Explanation,
+    RuleMatch,
+    Ruling,
+    stricter,
+)
 from planwright.checkpoints.consent.delegations import Delegation
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
@@ -74,7 +81,7 @@ def explain_ruling(
 
 def _answered(ruled: Ruling, floor: Ruling, policy: Policy) -> Ruling:
     """Let a delegation answer the question that the last rule asks of all that no other is about."""
-    general = ruled.rule == policy.last.where and ruled.quorum == 1 and not ruled.approvers
+    general = ruled.rule == policy.last.where and ruled.people == NOBODY
     if floor.delegated and general and ruled.answer == "ask":
         return replace(ruled, answer="allow", reason=floor.reason)
     return ruled
@@ -83,7 +90,8 @@ def _answered(ruled: Ruling, floor: Ruling, policy: Policy) -> Ruling:
 def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool) -> Explanation:
     """Rule on each call of a chain, and take the strictest; the first that names approvers speaks first.
 
-    Without approvers, it is the one that the most people have to approve.
+    Without approvers, it is the one that the most people have to approve. Where one of them is not for who
+    asked, the chain is not.
     """
     each = [_part(call, context, references) for call in calls]
     answer = max((part.ruling.answer for part in each), key=STRICTNESS.index)
@@ -93,7 +101,10 @@ def _strictest(calls: Sequence[PartCall], context: CallContext, references: bool
     undecided = all(part.ruling.undecided for part in agreeing)
     matches = tuple(match for part in each for match in part.matches)
     named_all = all(part.ruling.named for part in each)
-    ruling = replace(speaker.ruling, undecided=undecided, named=named_all, delegated=False)
+    excluded = any(part.ruling.exclude_requester for part in agreeing)
+    ruling = replace(
+        speaker.ruling, undecided=undecided, named=named_all, delegated=False, exclude_requester=excluded
+    )
     return Explanation(ruling, matches, speaker.floor)
 
 
@@ -118,6 +129,7 @@ def evidence(ruling: Ruling, context: CallContext) -> PolicyEvidence:
         version=context.policy.hash,
         approvers=ruling.approvers,
         quorum=ruling.quorum,
+        exclude_requester=ruling.exclude_requester,
         undecided=ruling.undecided,
     )
 
@@ -144,7 +156,7 @@ def _ruling(match: RuleMatch, answer: PolicyAnswer, name: str = "") -> Ruling:
     rule = match.rule
     named = answer == "allow" and name in (rule.match.capability or ())
     reason = f"{rule.where}: {match.note}" if match.note else rule.reason
-    people = (rule.approvers, rule.quorum) if answer == "ask" else ((), 1)
+    people = (rule.approvers, rule.quorum, rule.exclude_requester) if answer == "ask" else NOBODY
     return Ruling(answer, reason, rule.where, *people, match.verdict == "unknown", named)
 
 

@@ -46,6 +46,8 @@ class RuleRow:
     """Who may approve; none for anybody."""
     quorum: int
     """How many people have to approve."""
+    exclude_requester: bool
+    """Whether who asked may not approve."""
     reason: str
     """Why, as it says; "" for nothing."""
     reaches: int
@@ -57,7 +59,8 @@ class RuleRow:
     def who(self) -> str:
         """Who has to approve, and how many; "" for anybody."""
         many = f"{self.quorum} people" if self.quorum > 1 else ""
-        return ", ".join(filter(None, (many, *self.approvers)))
+        others = "not who asked" if self.exclude_requester else ""
+        return ", ".join(filter(None, (many, *self.approvers, others)))
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def _rule(rule: Rule, registry: Registry, note: str) -> RuleRow:
         condition=rule.condition.source if rule.condition else "",
         approvers=tuple(rule.approvers),
         quorum=rule.quorum,
+        exclude_requester=rule.exclude_requester,
         reason=rule.reason,
         reaches=len(reached(rule, registry)),
         note=note,

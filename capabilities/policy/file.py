@@ -97,6 +97,8 @@ class _Entry(BaseModel):
     """Who may approve; empty for anybody."""
     quorum: int = Field(1, ge=1)
     """How many different people have to approve."""
+    exclude_requester: bool = False
+    """Whether who asked may not approve."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class Rule:
     """Who may approve; empty for anybody."""
     quorum: int
     """How many different people have to approve."""
+    exclude_requester: bool
+    """Whether who asked may not approve."""
     hash: str
     """Hash of what it says, wherever it stands."""
 
@@ -231,8 +235,8 @@ def _entry(table: object, path: Path, lines: dict[str, int]) -> _Entry:
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
             raise SetupError(f"{at}: a rule has no `{'.'.join(loc)}`", hint) from error
         raise SetupError(f"{at}: `{'.'.join(loc)}`: {problem_of(first)}", "mend that rule") from error
-    if (entry.approvers or entry.quorum > 1) and entry.decide != "ask":
-        at = _at(path, lines, "approvers", "quorum")
+    if (entry.approvers or entry.quorum > 1 or entry.exclude_requester) and entry.decide != "ask":
+        at = _at(path, lines, "approvers", "quorum", "exclude_requester")
         raise SetupError(f"{at}: nobody is asked where a rule says {entry.decide}", 'use decide = "ask"')
     if flaw := too_few(entry.approvers, entry.quorum):
         raise SetupError(f"{_at(path, lines, 'quorum')}: {flaw}", "name more approvers, or ask fewer")
@@ -254,6 +258,7 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
         reason=entry.reason.strip(),
         approvers=entry.approvers,
         quorum=entry.quorum,
+        exclude_requester=entry.exclude_requester,
         hash=sha256(_spelled(entry)),
     )
 

@@ -32,6 +32,8 @@ class NamedGate(BaseModel):
     """Who may approve: names, and doors as `channel:cli`; empty for anybody."""
     quorum: int = Field(1, ge=1)
     """How many different people have to approve."""
+    exclude_requester: bool = False
+    """Whether who asked may not approve."""
     expires_s: float | None = Field(None, gt=0, le=LONGEST_S, allow_inf_nan=False)
     """How long it waits, in seconds; None for as long as other gates."""
     reason: str = ""

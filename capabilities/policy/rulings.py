@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from planwright.capabilities.policy.condition import ConditionResult
 from planwright.capabilities.policy.file import PolicyAnswer, Rule
 
+NOBODY: tuple[tuple[str, ...], int, bool] = ((), 1, False)
+"""What a ruling that names no people says of them."""
 STRICTNESS: tuple[PolicyAnswer, ...] = ("allow", "ask", "deny")
 
 
@@ -24,12 +26,24 @@ class Ruling:
     """Who may approve; empty for anybody."""
     quorum: int = 1
     """How many different people have to approve."""
+    exclude_requester: bool = False
+    """Whether who asked may not approve."""
     undecided: bool = False
     """Whether it asks only because an argument is not known yet."""
     named: bool = False
     """Whether a rule allows the capability by its very name, not by a pattern, a mode or a risk."""
     delegated: bool = False
     """Whether a person has delegated such calls, and nothing else stands against this one."""
+
+    @property
+    def people(self) -> tuple[tuple[str, ...], int, bool]:
+        """Who may approve, how many have to, and whether who asked may not."""
+        return (self.approvers, self.quorum, self.exclude_requester)
+
+    @property
+    def needs_names(self) -> bool:
+        """Whether it matters who approves: several people have to, or others than who asked."""
+        return self.quorum > 1 or self.exclude_requester
 
     @property
     def why(self) -> str:
@@ -70,7 +84,7 @@ def stricter(ruled: Ruling, floor: Ruling) -> Ruling:
         answer,
         reason or f"{ruled.rule} says {answer}",
         ruled.rule if ruled in speakers else "",
-        *((ruled.approvers, ruled.quorum) if ruled in speakers else ((), 1)),
+        *(ruled.people if ruled in speakers else NOBODY),
         ruled.undecided and floor.answer == "allow",
         ruled.named and answer == "allow",
         floor.delegated and answer == "allow",

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from planwright.checkpoints.consent.approval_scope import ApprovalScope, free_in
-from planwright.checkpoints.consent.approvers import approvers_of, check_approver, check_person
+from planwright.checkpoints.consent.approvers import (
+    approvers_of,
+    check_approver,
+    check_person,
+    check_requester,
+    requester_of,
+)
 from planwright.checkpoints.consent.call_question import check_fits
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.doubt import EffectAnswer, how_to_decide, recorded_answers
@@ -42,6 +48,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         )
     if decision.answer == "approve":
         check_approver(gate.gate_id, approvers_of(gate.card), decision.decided_by, decision.channel)
+        check_requester(gate.gate_id, requester_of(gate.card), decision.decided_by, decision.channel)
         check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
     if decision.remember is not None:
         check_rememberable(gate, decision.remember)

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.checkpoints.consent.approval_scope import ApprovalScope
-from planwright.checkpoints.consent.approvers import Approval, quorum_of
+from planwright.checkpoints.consent.approvers import Approval, any_one_may, quorum_of
 from planwright.domain.doubt import Doubt, EffectAnswer
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
@@ -97,10 +97,11 @@ class Gate(BaseModel):
     def may_be_remembered(self) -> bool:
         """Whether its approval may hold for more than this once: for one call, never a destructive one.
 
-        Where several people have to approve, or a plan names the gate, each call needs them.
+        Where several people have to approve, or others than who asked, or a plan names the gate, each call
+        needs them.
         """
         again = self.card.get("mode") not in (None, "destructive") and "gate" not in self.card
-        return self.kind == "step" and again and self.quorum == 1
+        return self.kind == "step" and again and any_one_may(self.card)
 
     @property
     def shown_later(self) -> tuple[str, ...]:
@@ -115,16 +116,17 @@ class Gate(BaseModel):
     def undeclared(self) -> dict[str, str]:
         """The tools it shows that say nothing about what they may do: their digests, by name.
 
-        Where several people have to approve, or a plan names the gate, no one of them says it for good.
+        Where several people have to approve, or others than who asked, or a plan names the gate, no one of
+        them says it for good.
         """
-        if self.quorum > 1 or "gate" in self.card:
+        if not any_one_may(self.card) or "gate" in self.card:
             return {}
         steps = self.card.get("steps")
         entries = steps if self.kind == "plan" and isinstance(steps, list) else self.calls
         return {
             str(entry["capability"]): digest_on(entry)
             for entry in entries
-            if isinstance(entry, dict) and entry.get("undeclared") and quorum_of(entry) == 1
+            if isinstance(entry, dict) and entry.get("undeclared") and any_one_may(entry)
         }
 
     @property

@@ -97,7 +97,7 @@ def _outcome_row(outcome: GateOutcome) -> RenderableType:
 def _show(pending: PendingApprovals, terminal: Terminal) -> None:
     """List what would be approved, and what is left."""
     for gate in pending.gates:
-        for row in pending_rows(gate, whole=terminal.verbose):
+        for row in pending_rows(gate):
             terminal.screen.print(row)
     for gate in pending.left:
         terminal.screen.print(left_row(gate))

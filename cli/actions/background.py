@@ -50,7 +50,9 @@ def queue_request(
     settings = load_logged(workspace)
     where = where_option(settings.workspace)
     with build_graph(settings) as agent:
-        config = agent.enqueue(request, thread_id=thread, context=replace(options, channel="cli"))
+        config = agent.enqueue(
+            request, thread_id=thread, context=replace(options, channel="cli", requested_by=login_name())
+        )
         workers = agent.loop.call(agent.stores.workers.living)
     thread_id = str(config["configurable"]["thread_id"])
     if as_json:

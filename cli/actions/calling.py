@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from planwright.capabilities.schema_paths import JsonSchema
+from planwright.cli.session.asking import who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.mcp_views import say_absent
@@ -35,7 +36,7 @@ def call(
     """
     settings = load_logged(workspace)
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = replace(options, channel="cli", gate_ttl_s=ttl)
+    context = replace(options, channel="cli", requested_by=who(), gate_ttl_s=ttl)
     agent = build_graph(settings)
     try:
         schema = agent.single_calls.schema_of(name)

@@ -11,7 +11,7 @@ from planwright.capabilities.policy.decide import host_of
 from planwright.capabilities.trust.guard import trust_folder
 from planwright.checkpoints.consent.store_origin import OURS
 from planwright.cli.actions.web import open_page
-from planwright.cli.session.asking import Approver
+from planwright.cli.session.asking import Approver, who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
@@ -58,7 +58,13 @@ def demonstrate(folder: Path, no_input: bool, *, verbose: bool = False) -> int:
         message = {"messages": [{"role": "user", "content": REQUEST}]}
         settings = load_logged(folder)
         ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-        context = RunContext(channel="demo", provider="embedded", planning_mode="auto", gate_ttl_s=ttl)
+        context = RunContext(
+            channel="demo",
+            requested_by=who(),
+            provider="embedded",
+            planning_mode="auto",
+            gate_ttl_s=ttl,
+        )
         approver = None if terminal.interactive else _approve_own(folder)
         code = follow(settings, message, str(uuid.uuid4()), context, terminal, approver)
     if code == 0:

@@ -9,6 +9,7 @@ from pathlib import Path
 from langchain_core.runnables import RunnableConfig
 from rich.table import Table
 
+from planwright.cli.session.asking import who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
@@ -40,7 +41,7 @@ def follow_from(source: str, workspace: Path, terminal: Terminal, begin: Begin) 
     name = full_name(settings, source)
     run = find_run(settings, name)  # what is not there makes no store
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = RunContext(tenant=run["tenant"], channel="cli", gate_ttl_s=ttl)
+    context = RunContext(tenant=run["tenant"], channel="cli", requested_by=who(), gate_ttl_s=ttl)
     agent = build_graph(settings)
     try:
         config = begin(agent, name, context)

@@ -61,7 +61,14 @@ def _run(
     """Begin the run of a step, or go on with the one that is open, and approve exactly that step."""
     agent_id = json.loads(find_run(settings, source)["context"]).get("agent")
     ttl = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = RunContext(agent=agent_id, tenant=tenant, provider="embedded", channel="cli", gate_ttl_s=ttl)
+    context = RunContext(
+        agent=agent_id,
+        tenant=tenant,
+        channel="cli",
+        requested_by=who(),
+        provider="embedded",
+        gate_ttl_s=ttl,
+    )
     agent = build_graph(settings)
     try:
         purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)

@@ -31,6 +31,7 @@ from planwright.domain.hashing import sha256
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, state_folder
+from planwright.web.served_pages import announced, page_here
 
 CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
@@ -46,6 +47,8 @@ QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"
 def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
     _check_installed()
+    from planwright.graph.server_doors.requests import PAGE  # needs what may not be installed
+
     settings = load_trusted(workspace)
     open_checked(settings)
     token = secrets.token_urlsafe(32)
@@ -56,10 +59,12 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     try:
         with _server(settings, chosen, log, token) as process:
             _await_answer(process, url, log)
-            _say(url, token, log, waiting_threads(settings))
-            if browser:
-                webbrowser.open(STUDIO + url)
-            process.wait()
+            page = page_here(chosen, token, root=PAGE)
+            with announced(settings, chosen, page):
+                _say(url, page.link(), token, log, waiting_threads(settings))
+                if browser:
+                    webbrowser.open(STUDIO + url)
+                process.wait()
     except KeyboardInterrupt:
         views.console().print(views.label("studio", "ended; nothing is lost"))
         return 0
@@ -164,12 +169,11 @@ def _ended(process: subprocess.Popen[bytes], log: Path) -> SetupError:
     )
 
 
-def _say(url: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
-    from planwright.graph.server_doors.requests import PAGE
-
+def _say(url: str, link: str, token: str, log: Path, waiting: Sequence[tuple[str, bool]]) -> None:
     screen = views.console()
     screen.print(views.label("studio", STUDIO + url))
-    screen.print(views.label("page", f"{url}{PAGE}/sign-in?token={token}"))
+    screen.print(views.label("page", link))
+    screen.print(views.label("", "good once; another: planwright web --link"))
     screen.print(views.label("api", f"{url} (graph {GRAPH})"))
     screen.print(views.label("token", token))
     screen.print(views.label("", "send it as Authorization: Bearer …, or as api_key of the SDKs;"))

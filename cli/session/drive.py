@@ -56,7 +56,7 @@ def start(
     _say_outer(settings, terminal)
     Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
-    context = replace(options, channel="cli", gate_ttl_s=patience)
+    context = replace(options, channel="cli", requested_by=who(), gate_ttl_s=patience)
     return follow(settings, begun_with(request), thread or str(uuid.uuid4()), context, terminal)
 
 

@@ -35,6 +35,7 @@ HANGING = 8
 LONGEST, SHORT = 5, 2
 WIDEST_ID, WIDEST_NAME = 12, 24
 CALLS_SHOWN = 3
+ANSWER_INDENT = "  "  # the first column is for what the program says and asks
 ANSWER_SHOWN = 6
 GATE_ROWS = 2
 
@@ -105,8 +106,9 @@ def left_behind(lines: Sequence[RunLine], now: float, width: int) -> RenderableT
 
 def answer_rows(view: RunView, width: int, room: int) -> list[Text]:
     """Show the newest rows of an answer that is still coming in."""
-    texts = [row for part in safe(view.answer).splitlines() for row in pack(part.split(" "), width, " ")]
-    return [Text(row) for row in texts[-room:]]
+    inner = width - len(ANSWER_INDENT)
+    texts = [row for part in safe(view.answer).splitlines() for row in pack(part.split(" "), inner, " ")]
+    return [Text(ANSWER_INDENT + row) for row in texts[-room:]]
 
 
 def footer(view: RunView, now: float, width: int, limits: RunBudgetSettings) -> list[Text]:

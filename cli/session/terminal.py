@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from planwright.cli.session.event_lines import event_line, is_aside, is_detail
-from planwright.cli.session.frame import frame, left_behind
+from planwright.cli.session.frame import ANSWER_INDENT, frame, left_behind
 from planwright.cli.session.step_records import with_record
 from planwright.cli.views import rendering as views
 from planwright.cli.views.printable import chop
@@ -239,11 +239,14 @@ def _answer_in(chunk: Chunk) -> str | None:
 
 
 def print_answer(answer: str) -> None:
-    """Print an answer on stdout: broken between words where a person reads it, to a pipe as it is."""
+    """Print an answer on stdout: broken between words where a person reads it, to a pipe as it is.
+
+    On a screen it is indented: in the first column stands what the program says, and asks.
+    """
     text = views.safe(answer)
     if sys.stdout.isatty():
-        width = views.console().width
-        text = "\n".join(row for line in text.split("\n") for row in chop(line, width))
+        width = views.console().width - len(ANSWER_INDENT)
+        text = "\n".join(ANSWER_INDENT + row for line in text.split("\n") for row in chop(line, width))
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 

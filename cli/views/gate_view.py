@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,7 @@ from planwright.domain.errors import EffectInDoubt
 from planwright.presentation.rows import Card
 
 if TYPE_CHECKING:
-    from planwright.approvals.pending import PendingCall, PendingGate
-
-LONGEST = 80  # letters of a value where many gates are listed
+    from planwright.approvals.pending import PendingGate
 
 
 def gate_view(kind: str, card: Card, *, whole: bool = False, models: bool = True) -> RenderableType:
@@ -49,28 +46,16 @@ def _came_of(card: Card) -> list[RenderableType]:
     return rows
 
 
-def pending_rows(gate: PendingGate, *, whole: bool) -> Iterator[RenderableType]:
-    """Show one gate that would be approved: thread, run, and each call with its values."""
+def pending_rows(gate: PendingGate) -> Iterator[RenderableType]:
+    """Show one gate that would be approved: thread, run, and each call with all of its values."""
     tenant = f", tenant {gate.tenant}" if gate.tenant != "default" else ""
     text = f"{gate.gate_id}, {risk_text(gate.risk)}: thread {gate.thread_id}, {gate.run_id}{tenant}"
     yield label("gate", one_line(text), RISK_STYLE.get(gate.risk, ""))
     for call in gate.calls:
         yield label("", one_line(f"{call.step_id} {call.capability}".strip()))
-        yield from (argument(name, value, 15) for name, value in _values(call, whole))
+        yield from (argument(name, value, 15) for name, value in call.args.items() if value not in (None, []))
 
 
 def left_row(gate: PendingGate) -> RenderableType:
     """Show one gate that is left, and why."""
     return label("left", one_line(f"{gate.gate_id}: {gate.problem}"), "yellow")
-
-
-def _values(call: PendingCall, whole: bool) -> Iterator[tuple[str, str]]:
-    for name, value in call.args.items():
-        if value in (None, []):
-            continue
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if whole:
-            yield name, text
-        else:
-            text = one_line(text)
-            yield name, text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}… ({len(text):,} letters)"

@@ -27,7 +27,7 @@ from planwright.cli.views.rendering import (
 )
 from planwright.domain.hashing import same
 from planwright.presentation.file_lines import file_lines
-from planwright.presentation.plan_gates import gate_texts
+from planwright.presentation.plan_gates import gate_texts, planner_words
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import argument_text, step_name, step_sentence
 
@@ -56,17 +56,28 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     length, unless `whole`; then references also stand as they are written. What `models` will use is left
     out where it has no price and not all is wanted, and where none is called.
     """
-    rows: list[RenderableType] = [label("plan", f"{card['goal']}"), _Steps(tree(card["steps"]), whole)]
+    steps = card["steps"]
+    count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
+    rows: list[RenderableType] = [label("plan", f"{count} for: {_request(card)}"), _Steps(tree(steps), whole)]
+    rows += [label("goal", words, "dim") for words in planner_words(card)]
     if left := card.get("cannot"):
         rows.append(label("not done", f"{left}", "yellow"))
     needed = card.get("estimate")
     used = f"; {model_use_text(needed)}" if needed and models and (whole or needed["cost"]) else ""
-    rows.append(label("estimate", work_text(card["steps"]) + used))
+    rows.append(label("estimate", work_text(steps) + used))
     rows.append(label("risk", risk_word(str(card["risk"])), RISK_STYLE[str(card["risk"])]))
     rows += _done(card.get("done", {}))
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
+
+
+def _request(card: Card) -> str:
+    """Quote what a person asked for, or its beginning and how long it is."""
+    request = str(card.get("request", ""))
+    if len(request) <= CUT_FROM:
+        return request
+    return f"{request[:SHORTENED]}… ({len(request):,} characters, as it was asked)"
 
 
 def tree(steps: Sequence[Card]) -> list[TreeStep]:

@@ -95,6 +95,8 @@ def _print(screen: Console, capability: Capability, call: CallRuling) -> None:
         screen.print(views.label("quorum", f"{ruling.quorum} different people"))
     if ruling.approvers:
         screen.print(views.label("approvers", ", ".join(ruling.approvers)))
+    if ruling.exclude_requester:
+        screen.print(views.label("not by", "who asked"))
     screen.print(views.label("decision", f"{ruling.answer}: {ruling.why}", "bold"))
     screen.print(views.label("consent", call.consent))
 
@@ -126,6 +128,7 @@ def _described(row: RuleRow) -> JsonObject:
         "reason": row.reason,
         "approvers": list(row.approvers),
         "quorum": row.quorum,
+        "exclude_requester": row.exclude_requester,
         "reaches": row.reaches,
         "note": row.note and f"never decides: {row.note}",
     }
@@ -143,6 +146,7 @@ def _explained(explanation: Explanation, policy: Policy) -> JsonObject:
         "rule": ruling.rule,
         "approvers": list(ruling.approvers),
         "quorum": ruling.quorum,
+        "exclude_requester": ruling.exclude_requester,
         "mode": {"answer": floor.answer, "reason": floor.reason},
         "looked": looked,
         "version": policy.hash,

@@ -27,6 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.approvals.cards import SEEN
+from planwright.checkpoints.consent.approvers import excluded_words
 from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
@@ -150,6 +151,8 @@ def call_view(card: Card) -> RenderableType:
         rows.append(label("approvers", f"{', '.join(approvers)} ({card['policy']['rule']})"))
     if (quorum := (card.get("policy") or {}).get("quorum", 1)) > 1:
         rows.append(label("quorum", f"{quorum} different people have to approve ({card['policy']['rule']})"))
+    if excluded := excluded_words(card):
+        rows.append(label("not by", f"{excluded} ({card['policy']['rule']})"))
     if "calls" in card:
         calls = [{**call, "id": str(number)} for number, call in enumerate(card["calls"], 1)]
         rows += [row for call in calls for row in call_part(call, call["args"], call["risk"])]

@@ -46,7 +46,8 @@ class NewRunOptions(TypedDict, total=False):
     thread_id: str | None
     """Id of its thread; None for a new one."""
     context: object
-    """Options of the caller; of a fork or an undoing, `channel` and `gate_ttl_s` count."""
+    """Options of the caller; of a fork or an undoing, `channel`, `requested_by` and `gate_ttl_s`
+    count."""
 
 
 class ForkOptions(NewRunOptions, total=False):
@@ -245,7 +246,11 @@ class Forking:
     def _new_run(self, moment: _Moment, thread_id: str, context: RunContext) -> Run:
         run = moment.run
         messages = moment.values("messages") or messages_from_dict(run.messages)
-        now = {"channel": context.channel, "gate_ttl_s": context.gate_ttl_s}
+        now = {
+            "channel": context.channel,
+            "requested_by": context.requested_by,
+            "gate_ttl_s": context.gate_ttl_s,
+        }
         return Run(
             run_id=f"run_{uuid.uuid4().hex[:16]}",
             thread_id=thread_id,

@@ -133,11 +133,19 @@ def is_page(scope: Scope) -> bool:
     return not scope.get("root_path") and f"{scope['path']}/".startswith(f"{PAGE}/")
 
 
-def from_elsewhere(scope: Scope, server: ServerSettings, origins: Sequence[str] = ()) -> HttpRefusal | None:
-    """Refuse a request that names another host, or comes from a page of neither this server nor `origins`."""
+def from_elsewhere(
+    scope: Scope,
+    server: ServerSettings,
+    origins: Sequence[str] = (),
+    names: Sequence[str] = LOOPBACK_NAMES,
+) -> HttpRefusal | None:
+    """Refuse a request that names another host, or comes from a page of neither this server nor `origins`.
+
+    `names` are those that it goes by on the loopback interface.
+    """
     headers = Headers(scope=scope)
     hosts, senders = headers.getlist("host"), headers.getlist("origin")
-    if len(hosts) != 1 or hosts[0].lower() not in _hosts(scope, server):
+    if len(hosts) != 1 or hosts[0].lower() not in _hosts(scope, server, names):
         return HttpRefusal(
             403, "this server does not go by that Host; names it goes by are listed in [server] hosts"
         )
@@ -175,13 +183,19 @@ def on_loopback(scope: Scope) -> bool:
         return False
 
 
-def _hosts(scope: Scope, server: ServerSettings) -> tuple[str, ...]:
-    """List the values of Host that are ours: configured ones, and on the loopback interface its names."""
+def by_address(scope: Scope) -> bool:
+    """Say whether a request names this machine by its address or as `localhost`, as for all its servers."""
+    host = Headers(scope=scope).get("host", "").lower()
+    return host in _hosts(scope, ServerSettings(), LOOPBACK_NAMES)
+
+
+def _hosts(scope: Scope, server: ServerSettings, names: Sequence[str]) -> tuple[str, ...]:
+    """List the values of Host that are ours: configured ones, and on the loopback interface these names."""
     if not on_loopback(scope):
         return server.hosts
     port = scope["server"][1]
-    ours = [f"{name}:{port}" for name in LOOPBACK_NAMES]
-    return (*server.hosts, *ours, *(LOOPBACK_NAMES if port == 80 else ()))
+    ours = [f"{name}:{port}" for name in names]
+    return (*server.hosts, *ours, *(names if port == 80 else ()))
 
 
 def _is_json(headers: Headers) -> bool:

@@ -71,9 +71,8 @@ def verify(
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
-        rules = replace(
-            await rules_for(state, invocation, registry, settings, call_context, taint), done=done
-        )
+        rules = await rules_for(state, invocation, registry, settings, call_context, taint)
+        rules = replace(rules, done=done)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
@@ -87,8 +86,9 @@ def verify(
             return _again(outcome, findings, plan_of(state), state)
         checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-        values = await known_values(checked, results, invocation.request, stores, registry)
-        progress, known = PlanProgress(plan, checked, results, values, files), in_all(needed, spent)
+        request, known = invocation.request, in_all(needed, spent)
+        values = await known_values(checked, results, request, stores, registry)
+        progress = PlanProgress(plan, checked, results, values, files, request)
         shown = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(shown, invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)

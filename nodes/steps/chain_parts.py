@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.approvals.call_gate import CallGates, approval, shows_chain
+from planwright.approvals.call_gate import CallGates, approval, is_named, shows_chain
 from planwright.approvals.card import marked, tool_facts
 from planwright.approvals.gate import tell_decision
 from planwright.capabilities.arguments import check_arguments
@@ -19,6 +19,7 @@ from planwright.capabilities.gateway.read_files import files_read, shown_files
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement, shown_once_known
 from planwright.capabilities.policy.decide import evidence
+from planwright.capabilities.policy.rulings import Ruling
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision
 from planwright.checkpoints.plans import RecordedPlan
@@ -197,7 +198,7 @@ class _Run:
         if "files" in card:
             return await self.gates.open(part, card, invocation)  # the chain shows no content of files
         alone = judged.own_gate or changed or not (known or shown_with_chain(part, capability))
-        with_plan = None if alone else await self._with_plan(chain_of(task.checked))
+        with_plan = None if alone else await self._with_plan(chain_of(task.checked), judged.ruling)
         return await self.gates.open(part, card, invocation, task.gate_id if known else "", with_plan)
 
     def _card(
@@ -229,12 +230,14 @@ class _Run:
             **marked(args),
         }
 
-    async def _with_plan(self, chain: Chain) -> Decision | None:
+    async def _with_plan(self, chain: Chain, ruling: Ruling) -> Decision | None:
         """Approve a part with the plan that shows its chain, where a person approved that plan."""
         gate = await self.gates.of_plan(self.task.plan_gate)
         if gate is None:
             return None
         if gate.status != "approved" or not shows_chain(gate.card, self.task.checked, chain):
+            return None
+        if ruling.needs_names and not is_named(gate):
             return None
         return approval(gate.decided_by or "", "plan", f"with the plan, at {gate.gate_id}")
 

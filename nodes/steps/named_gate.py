@@ -84,7 +84,11 @@ async def _evidence(
 def _who(gate: StepGate, version: str) -> dict[str, JsonValue]:
     """Show which gate it is, and who opens it."""
     evidence = PolicyEvidence(
-        rule=f"gate {gate.name}", version=version, approvers=gate.approvers, quorum=gate.quorum
+        rule=f"gate {gate.name}",
+        version=version,
+        approvers=gate.approvers,
+        quorum=gate.quorum,
+        exclude_requester=gate.exclude_requester,
     )
     why = f"{gate.name}: {gate.reason}" if gate.reason else f"the plan names the gate {gate.name}"
     return {"gate": gate.name, "reason": why, "policy": evidence.model_dump(mode="json")}

@@ -10,7 +10,7 @@ import asyncio
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.approvals.call_gate import CallGates, approval
+from planwright.approvals.call_gate import CallGates, approval, is_named
 from planwright.approvals.card import step_card
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.run_chains import called_capability
@@ -19,6 +19,7 @@ from planwright.capabilities.gateway.read_files import files_read, shown_files
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
+from planwright.capabilities.policy.rulings import Ruling
 from planwright.capabilities.width import width_of
 from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import CapabilityError
@@ -67,7 +68,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         repeats = past.again or checked.done_before == invocation.run_id
         decided = None
         if not repeats:
-            decided = allowed(checked, judged) or (None if files else decided_at(named))
+            decided = allowed(checked, judged) or (None if files else decided_at(named, judged.ruling))
             decided = decided or waived(checked, judged, await gates.of_plan(task["plan_gate"]))
         opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
         return {"gate_id": opened}
@@ -90,12 +91,14 @@ def waived(checked: VerifiedStep, judged: Judgement, plan: Gate | None) -> Decis
         return None
     if judged.own_gate or checked.policy is None or not checked.policy.undecided:
         return None
+    if judged.ruling.needs_names and not is_named(plan):
+        return None
     return approval(plan.decided_by or "", "plan", f"unseen, with the plan, at {plan.gate_id}")
 
 
-def decided_at(named: Gate | None) -> Decision | None:
+def decided_at(named: Gate | None, ruling: Ruling) -> Decision | None:
     """Take over what a person said of the same call at a gate that its plan names; others may yet have to."""
-    if named is None:
+    if named is None or (ruling.needs_names and not is_named(named)):
         return None
     name = named.card["gate"]
     return approval(named.decided_by or "", "gate", f"with the gate {name}, at {named.gate_id}")

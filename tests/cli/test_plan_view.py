@@ -26,7 +26,7 @@ def card(id_: str = "s1", changes: tuple[str, ...] = (), **params: Any) -> dict[
     """Write the card of a plan of one step."""
     step: dict[str, Any] = {"id": id_, "capability": "files.write", "risk": "Medium", "mode": "local_write"}
     step |= {"after": [], "own_gate": False, "params": params}
-    return {"goal": "g", "risk": "Medium", "steps": [step], "changes": list(changes)}
+    return {"request": "g", "goal": "g", "risk": "Medium", "steps": [step], "changes": list(changes)}
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -95,6 +95,28 @@ def test_what_would_not_show_is_shown_as_an_escape(hidden: str) -> None:
     shown = "".join(lines(plan_view(card(changes=(f"to {hidden}x",), to=f"bob{hidden}x")), 80))
     assert hidden not in shown
     assert shown.count(ascii(hidden)[1:-1]) == 2
+
+
+def test_what_was_asked_for_and_what_will_happen_come_before_the_words_of_a_model() -> None:
+    plan = {
+        **card(text="x"),
+        "request": "Write x down",
+        "goal": f"Safe, and approved\nrisk       None\n{FORGED}",
+    }
+    shown = lines(plan_view(plan), 120)
+    assert shown[0].split(maxsplit=1) == ["plan", "1 step for: Write x down"]
+    (step,) = [number for number, line in enumerate(shown) if line.startswith("  s1")]
+    (goal,) = [number for number, line in enumerate(shown) if "Safe, and approved" in line]
+    assert 0 < step < goal
+    assert shown[goal].split(maxsplit=1) == ["goal", "in the planner's words: Safe, and approved"]
+    assert not any(line.startswith(("risk       None", FORGED)) for line in shown)
+
+
+@pytest.mark.parametrize(("length", "cut"), [(300, False), (301, True)])
+def test_a_long_request_is_cut_and_how_much_is_said(length: int, cut: bool) -> None:
+    shown = "".join(line[11:].rstrip() for line in lines(plan_view({**card(), "request": "x" * length}), 120))
+    assert ("x" * length in shown) is not cut
+    assert (f"…({length}characters,asitwasasked)" in "".join(shown.split())) is cut
 
 
 def test_every_change_is_shown_in_full() -> None:

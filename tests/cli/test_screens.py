@@ -206,7 +206,7 @@ def test_the_answer_of_a_model_is_seen_while_it_comes_and_stays_once(desk: Desk)
             code, _ = typist.finish()
     rows = picture(typist.screen)
     assert code == 0
-    assert [row for row in rows if "Four tickets" in row] == ["Four tickets are open right now."]
+    assert [row for row in rows if "Four tickets" in row] == ["  Four tickets are open right now."]
     assert "depends_on" not in typist.screen
     assert '"steps"' not in typist.screen
 

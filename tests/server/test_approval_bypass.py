@@ -68,6 +68,7 @@ REFUSED: dict[str, Attempt] = {
     "an update beside the answer": command(resume=APPROVE, update={"approved": True}),
     "a new message": lambda client, thread, asked: run(client, thread, input=Errand().input),
     "another tenant": go_on(context={"tenant": "other"}),
+    "another who asked": go_on(context={"requested_by": "boss"}),
     "a rehearsal": go_on(context={"dry_run": True}),
     "a lane": go_on(config={"configurable": {"checkpoint_ns": "lane:1"}}),
     "a node of a graph around": go_on(checkpoint={"__pregel_task_id": "x"}),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from langgraph_sdk.client import SyncLangGraphClient
 
 from planwright.graph.server_doors.requests import PAGE
+from planwright.security.tickets import own_host
 from tests.cli.desk import wait_until
 from tests.server.conftest import Server, Studio
 from tests.server.conversation import APPROVE, Errand, trace
@@ -22,11 +24,11 @@ pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 @pytest.fixture
 def visit(server: Server) -> Iterator[httpx.Client]:
     """A browser that has signed in with the token of the start."""
-    origin = {"Origin": server.url}
-    with httpx.Client(base_url=server.url, headers=origin, trust_env=False, follow_redirects=True) as client:
-        page = client.get(f"{PAGE}/sign-in", params={"token": server.token})
+    own = f"{own_host(server.token)}:{urlsplit(server.url).port}"
+    named = {"Origin": f"http://{own}", "Host": own}
+    with httpx.Client(base_url=server.url, headers=named, trust_env=False, follow_redirects=True) as client:
+        page = client.post(f"{PAGE}/sign-in", data={"token": server.token})
         assert page.url.path == f"{PAGE}/approvals"
-        assert "token" not in str(page.url)
         yield client
 
 
@@ -88,7 +90,9 @@ def test_the_cookie_of_the_page_opens_nothing_of_the_api(visit: httpx.Client, pa
 def test_the_token_of_an_sdk_opens_no_page_without_a_visit(server: Server) -> None:
     headers = {"x-api-key": server.token, "Authorization": f"Bearer {server.token}"}
     with httpx.Client(base_url=server.url, headers=headers, trust_env=False) as client:
-        assert client.get(f"{PAGE}/runs").status_code == 401
+        own = f"{own_host(server.token)}:{urlsplit(server.url).port}"
+        assert client.get(f"{PAGE}/runs", headers={"Host": own}).status_code == 401
+        assert client.get(f"{PAGE}/runs").status_code == 421
         assert client.get(PAGE).headers["location"] == f"{PAGE}/"
 
 
@@ -117,4 +121,9 @@ def test_every_link_of_the_page_stays_below_it(visit: httpx.Client) -> None:
 
 def test_studio_prints_the_link_of_the_page(studio: Studio) -> None:
     (link,) = re.findall(rf"http\S+{PAGE}/sign-in\S+", studio.said)
-    assert httpx.get(link, trust_env=False, follow_redirects=True).url.path == f"{PAGE}/approvals"
+    own = urlsplit(link)
+    by_address = link.replace(str(own.hostname), "127.0.0.1")
+    with httpx.Client(headers={"Host": own.netloc}, trust_env=False) as client:
+        assert f'content="0; url={PAGE}/"' in client.get(by_address).text
+        assert client.get(f"http://127.0.0.1:{own.port}{PAGE}/approvals").status_code == 200
+    assert httpx.get(by_address, trust_env=False).status_code == 421

@@ -23,13 +23,16 @@ from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.security.credentials import read_credentials
+from planwright.security.tickets import own_host
 from planwright.settings.settings import load
 from planwright.web.application import build_application
 from planwright.web.parts import WebParts
 from tests.patience import PATIENCE_S
 
-BASE = "http://127.0.0.1:2025"
 START = "s" * 43
+ADDRESS = "http://127.0.0.1:2025"
+HOST = f"{own_host(START)}:2025"
+BASE = f"http://{HOST}"
 TOKENS = {"ada": "a" * 43, "ben": "b" * 43, "eve": "e" * 43}
 RIGHT_TOKENS = {right: (right * 5)[:43] for right in ("request", "approve", "operate", "audit")}
 WRITE = {"id": "s1", "capability": "tickets.create", "params": {"title": "Cables", "body": "Three"}}
@@ -66,15 +69,16 @@ class Stage:
         parts: WebParts = self.app.state.parts
         return parts
 
-    def client(self, base: str = BASE) -> httpx.AsyncClient:
-        """Make a browser that has not signed in."""
+    def client(self, base: str = ADDRESS) -> httpx.AsyncClient:
+        """Make a browser that has not signed in; it comes by the name of the page, unless by another base."""
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-        return httpx.AsyncClient(transport=transport, base_url=base)
+        named = {"Host": HOST} if base == ADDRESS else {}
+        return httpx.AsyncClient(transport=transport, base_url=base, headers=named)
 
     async def sign_in(self, token: str = START) -> Browser:
-        """Make a browser that has opened the link with a token."""
+        """Make a browser that has signed in with a token."""
         client = self.client()
-        answer = await client.get(f"/sign-in?token={token}")
+        answer = await client.post("/sign-in", data={"token": token}, headers={"Origin": BASE})
         assert answer.status_code == 303
         page = await client.get("/approvals")
         csrf = re.search(r'name="csrf" content="([^"]+)"', page.text)
@@ -159,8 +163,10 @@ async def make_stage(tmp_path: Path) -> AsyncIterator[MakeStage]:
             tokens[right] = {"sha256": hashlib.sha256(token.encode()).hexdigest(), "rights": [right]}
         if policy:
             (tmp_path / "policy.toml").write_text(policy, "utf-8")
+        tables = dict(more or {})
+        server = {"tokens": tokens, **tables.pop("server", {})}
         planning = {"mode": "always", "replan_budget": 0}
-        settings = load(tmp_path, planning=planning, server={"tokens": tokens}, **(more or {}))
+        settings = load(tmp_path, planning=planning, server=server, **tables)
         plan = json.dumps({"goal": "the goal", "steps": steps or [WRITE]})
         scripted = model or ScriptedModel(replies=[plan, "the answer"] * rounds)
         agent = build_graph(settings, **options, model=scripted)

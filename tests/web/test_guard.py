@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 
 import httpx
+import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from tests.web.conftest import BASE, TOKENS, MakeStage, Stage
+from planwright.security.tickets import make_ticket
+from tests.web.conftest import BASE, HOST, START, TOKENS, MakeStage, Stage
 
 OPEN = "/sign-in"
 EVIL = "https://evil.example"
@@ -126,16 +128,37 @@ async def test_what_forbids_a_browser_all_it_does_not_need_comes_with_every_answ
         assert "access-control-allow-origin" not in headers, path
 
 
-async def test_the_cookie_is_for_this_server_alone_and_the_token_leaves_the_address(
-    make_stage: MakeStage,
-) -> None:
+async def test_the_cookie_is_for_this_host_alone_and_holds_no_token(make_stage: MakeStage) -> None:
     client = make_stage().client()
-    answer = await client.get("/sign-in?token=" + "s" * 43)
+    answer = await client.post("/sign-in", data={"token": START}, headers={"Origin": BASE})
     cookie = answer.headers["set-cookie"].lower()
     assert (answer.status_code, answer.headers["location"]) == (303, "/")
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
-    assert "s" * 43 not in cookie
+    assert "domain" not in cookie
+    assert START not in cookie
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:2025", "localhost:2025", "[::1]:2025", "LOCALHOST:2025"])
+async def test_by_an_address_that_all_servers_have_nobody_is_let_in_and_the_own_host_is_not_told(
+    make_stage: MakeStage, host: str
+) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    for path in (
+        "/approvals",
+        "/sign-in",
+        f"/sign-in?ticket={make_ticket(START)}",
+        "/nowhere",
+        "/sign-in/back?state=x",
+    ):
+        answer = await ada.client.get(path, headers={"Host": host})
+        assert answer.status_code in (421, 401), path
+        assert HOST.partition(".")[0] not in answer.text + str(answer.headers), path
+        assert "set-cookie" not in answer.headers, path
+    form = {"data": {"token": START}, "headers": {"Host": host, "Origin": f"http://{host.lower()}"}}
+    assert (await ada.client.post("/sign-in", **form)).status_code == 421  # type: ignore[arg-type]
+    assert "planwright web --link" in (await ada.client.get("/", headers={"Host": host})).text
 
 
 async def test_a_visit_ends_when_somebody_signs_out(make_stage: MakeStage) -> None:

@@ -22,10 +22,10 @@ from planwright.security.credentials import Caller
 from planwright.settings.server import SignInSettings
 from planwright.web.openid import SignInFailed, claims_of, identity_in
 from tests.patience import PATIENCE_S
-from tests.web.conftest import BASE, TOKENS, MakeStage, Stage
+from tests.web.conftest import ADDRESS, BASE, TOKENS, MakeStage, Stage
 
 HERE = Path(__file__).parent / "provider"
-BACK = f"{BASE}/sign-in/back"
+BACK = f"{ADDRESS}/sign-in/back"
 ACCOUNTS = {
     "ada": {"email": "Ada@Example.com", "email_verified": True},
     "ben": {"email": "ben@example.com", "email_verified": False},
@@ -72,7 +72,7 @@ async def led_back(client: httpx.AsyncClient, account: str) -> str:
     async with httpx.AsyncClient(trust_env=False) as person:
         for _ in range(12):
             if url.startswith(BACK):
-                return url.removeprefix(BASE)
+                return url.removeprefix(ADDRESS)
             answer = await person.get(url)
             if answer.is_redirect:
                 url = str(answer.url.join(answer.headers["location"]))
@@ -103,6 +103,18 @@ async def test_a_person_signs_in_at_the_provider(stage: Stage) -> None:
     assert "<summary>Ada</summary>" in page.text
     assert 'data-may="approve"' in page.text
     assert await rows(stage) == [("provider", "signed in", "Ada", "acme")]
+
+
+@pytest.mark.enable_socket
+async def test_a_provider_leads_to_the_address_and_that_to_the_host_of_the_page(stage: Stage) -> None:
+    client = stage.client()
+    back = await led_back(client, "ada")
+    by_address = {"Host": "127.0.0.1:2025"}
+    led = await stage.client().get(back, headers=by_address)
+    assert (led.status_code, led.headers["location"]) == (303, BASE + back)
+    stranger = await stage.client().get(re.sub(r"state=[^&]+", "state=x", back), headers=by_address)
+    assert (stranger.status_code, "location" in stranger.headers) == (401, False)
+    assert (await client.get(back)).status_code == 200
 
 
 @pytest.mark.enable_socket

@@ -14,8 +14,8 @@ import uvicorn
 
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
-from planwright.web.serving import behind_proxies, certificate_files, check_doors, link, listen
-from tests.web.conftest import TOKENS, MakeStage
+from planwright.web.serving import behind_proxies, certificate_files, certified_host, check_doors, listen
+from tests.web.conftest import ADDRESS, BASE, HOST, TOKENS, MakeStage
 
 HERE, OUTSIDE = "127.0.0.1", "203.0.113.7"
 TOKEN = {"tokens": {"ada": {"sha256": "0" * 64}}}
@@ -82,11 +82,10 @@ def test_what_cannot_be_served_is_an_error_of_the_settings(tmp_path: Path, web: 
         settings_with(tmp_path, web=web)
 
 
-def test_the_link_has_a_token_on_this_machine_alone(tmp_path: Path) -> None:
-    assert link(settings_with(tmp_path), 2025, "t") == "http://127.0.0.1:2025/sign-in?token=t"
-    assert link(settings_with(tmp_path, web={"host": "::1", **FILES}), 1, "t").startswith("https://[::1]:1/")
-    outside = settings_with(tmp_path, web={"host": "0.0.0.0", **FILES}, server=NAMED)
-    assert link(outside, 443, None) == "https://agents.example.com/"
+def test_a_certificate_names_the_host_of_this_machine(tmp_path: Path) -> None:
+    assert certified_host(settings_with(tmp_path)) == ""
+    assert certified_host(settings_with(tmp_path, web={"host": "::1", **FILES})) == "[::1]"
+    assert certified_host(settings_with(tmp_path, web=FILES)) == HERE
 
 
 def test_files_of_tls_that_cannot_be_read_are_named(tmp_path: Path) -> None:
@@ -111,13 +110,18 @@ async def test_over_tls_the_cookie_is_for_tls_alone(make_stage: MakeStage, tmp_p
     authority.configure_trust(trust)
     with listen(HERE, None) as listener:
         config = uvicorn.Config(
-            make_stage().app, log_config=None, lifespan="off", ssl_certfile=certificate, ssl_keyfile=key
+            make_stage(more={"web": FILES}).app,
+            log_config=None,
+            lifespan="off",
+            ssl_certfile=certificate,
+            ssl_keyfile=key,
         )
         server = uvicorn.Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         base = f"https://{HERE}:{listener.getsockname()[1]}"
         async with httpx.AsyncClient(base_url=base, verify=trust, trust_env=False) as client:
-            answer = await client.get(f"/sign-in?token={TOKENS['ada']}")
+            token = {"token": TOKENS["ada"]}
+            answer = await client.post("/sign-in", data=token, headers={"Origin": base})
             assert (await client.get("/approvals")).status_code == 200
         server.should_exit = True
         await serving
@@ -134,9 +138,10 @@ async def test_behind_a_proxy_nobody_else_is_let_in(make_stage: MakeStage, tmp_p
 
     async def ask(sender: str, **headers: str) -> httpx.Response:
         transport = httpx.ASGITransport(app, client=(sender, 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:2025") as client:
+        async with httpx.AsyncClient(transport=transport, base_url=ADDRESS, headers={"Host": HOST}) as client:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
-            return await client.get(f"/sign-in?token={TOKENS['ada']}", headers=named)
+            token = {"token": TOKENS["ada"]}
+            return await client.post("/sign-in", data=token, headers={"Origin": BASE, **named})
 
     forwarded = {"X_Forwarded_Proto": "https", "X_Forwarded_For": "198.51.100.9"}
     assert (await ask("192.0.2.2", **forwarded)).status_code == 403

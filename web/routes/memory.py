@@ -80,6 +80,7 @@ async def _run(request: Request, step: PlanStep, words: str, source: str) -> Res
         tenant=tenant,
         provider=EMBEDDED.provider,
         channel=CHANNEL,
+        requested_by=visitor_of(request).person,
     )
     purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)
     call = SingleCall(step, words, source, purpose)

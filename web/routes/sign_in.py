@@ -1,6 +1,8 @@
-"""Signing in: by the link of a start, a token, or at the provider; signing out. Each is recorded."""
+"""Signing in: by a link that is good once, a token, or at the provider; signing out. Each is recorded."""
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -8,41 +10,86 @@ from starlette.routing import BaseRoute, Route
 
 from planwright.checkpoints.sign_ins import Outcome, SignIn, Way
 from planwright.domain.errors import PlanwrightError
-from planwright.graph.server_doors.requests import on_loopback
-from planwright.security.credentials import Caller
+from planwright.graph.server_doors.requests import by_address, on_loopback
+from planwright.security.credentials import Caller, login_name
+from planwright.security.tickets import TicketState
 from planwright.web.forms import FilledForm, field, form_route, read_form
-from planwright.web.guard import begun_cookie, cookie_name, cookie_of, is_secure
+from planwright.web.guard import BACK, begun_cookie, cookie_name, cookie_of, is_secure
 from planwright.web.openid import LASTS_S, OpenIdProvider, SignInFailed
 from planwright.web.parts import shared, visitor_of
 from planwright.web.rate_limits import BEGUN_SIGN_INS, FAILED_SIGN_INS, client_site
 
-BACK = "/sign-in/back"
+_ANOTHER = "make another on its machine: planwright web --link"
+_PROBLEMS: dict[TicketState, str] = {
+    "used": f"this link was used, and a link is good once; {_ANOTHER}",
+    "unknown": f"this is no link of this start; {_ANOTHER}",
+}
 
 
 async def serve_sign_in(request: Request) -> Response:
-    """Take the token out of a link, and the link out of the address bar; without one show the form."""
-    token = request.query_params.get("token", "")
-    if not token:
-        return shared(request).pages.sign_in(200)
-    return await _by_token(request, token, "link")
+    """Take the ticket of a link, once; without one show the form.
+
+    Nobody becomes another person by a link alone: whoever has signed in is asked.
+    """
+    parts, visit = shared(request), request.state.visit
+    ticket = request.query_params.get("ticket", "")
+    if not ticket:
+        return parts.pages.sign_in(200)
+    if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return parts.pages.lead_on(
+            f"/sign-in?ticket={quote(ticket)}"
+        )  # then the cookie of a visit comes, too
+    state = _state_of(request, ticket)
+    if state == "used" and visit is not None:
+        return parts.pages.lead("/")
+    if state == "good" and visit is not None and visit.caller != Caller(login_name()):
+        return parts.pages.other_person(visit, login_name(), ticket)
+    return await _by_ticket(request, ticket)
 
 
 async def take_token(request: Request) -> Response:
-    """Take the token that somebody typed."""
+    """Take the token that somebody typed, or the ticket of a link for whose person they go on."""
     form = await read_form(request) or FilledForm()
-    return await _by_token(request, field(form, "token").strip(), "token")
+    if not (ticket := field(form, "ticket")):
+        return await _by_token(request, field(form, "token").strip())
+    visit = request.state.visit
+    if visit is None or not visit.sent(field(form, "csrf")):
+        return shared(request).pages.refusal(403, "this form is not from your visit", "open the link again")
+    return await _by_ticket(request, ticket)
 
 
-async def _by_token(request: Request, token: str, way: Way) -> Response:
+async def _by_token(request: Request, token: str) -> Response:
     parts = shared(request)
     if wait_s := parts.rate_limits.wait_s(FAILED_SIGN_INS, client_site(client_address(request))):
         return parts.pages.too_many(wait_s)
     caller = parts.credentials.caller(token, loopback=on_loopback(request.scope))
     if caller is None:
-        return await _refused(request, way, "", "this is no token of this server")
+        return await _refused(request, "token", "", "this is no token of this server")
     answer = shared(request).pages.lead("/")
-    await _let_in(request, answer, caller, way)
+    await _let_in(request, answer, caller, "token")
     return answer
+
+
+async def _by_ticket(request: Request, ticket: str) -> Response:
+    """Use a ticket up, and let in whoever brings it as the person at this machine."""
+    parts = shared(request)
+    if wait_s := parts.rate_limits.wait_s(FAILED_SIGN_INS, client_site(client_address(request))):
+        return parts.pages.too_many(wait_s)
+    if (state := _state_of(request, ticket, use=True)) != "good":
+        return await _refused(request, "link", "", _PROBLEMS[state])
+    answer = parts.pages.lead_on("/")
+    await _let_in(request, answer, Caller(login_name()), "link")
+    return answer
+
+
+def _state_of(request: Request, ticket: str, *, use: bool = False) -> TicketState:
+    """Say how a ticket stands, and use it up; none counts from elsewhere than this machine."""
+    parts = shared(request)
+    tickets = parts.credentials.tickets
+    if tickets is None or not on_loopback(request.scope):
+        return "unknown"
+    take = tickets.use if use else tickets.look
+    return take(ticket)
 
 
 async def serve_provider(request: Request) -> Response:
@@ -72,6 +119,8 @@ async def serve_provider(request: Request) -> Response:
 async def serve_way_back(request: Request) -> Response:
     """Take whom the provider sends back; a page leads on, since a redirect would bring no Strict cookie."""
     parts = shared(request)
+    if parts.own_host and by_address(request.scope):
+        return await _to_own_host(request)
     cookie = request.cookies.get(begun_cookie(request.scope), "")
     try:
         identity = await _provider(request).identity(cookie, request.query_params, _way_back(request))
@@ -80,7 +129,7 @@ async def serve_way_back(request: Request) -> Response:
     caller = parts.people.caller(identity)
     if caller is None:
         return await _refused(request, "provider", identity, f"{identity} is not among the people here")
-    answer = parts.pages.signed_in()
+    answer = parts.pages.lead_on("/")
     answer.delete_cookie(begun_cookie(request.scope), path="/", secure=is_secure(request.scope))
     await _let_in(request, answer, caller, "provider")
     return answer
@@ -108,12 +157,28 @@ def _provider(request: Request) -> OpenIdProvider:
 
 
 def _way_back(request: Request) -> str:
-    return str(request.url.replace(path=request.scope.get("root_path", "") + BACK, query="", fragment=""))
+    """Name the address that a provider sends people back to: on this machine one that it knows beforehand."""
+    parts, path = shared(request), request.scope.get("root_path", "") + BACK
+    back = request.url.replace(path=path, query="", fragment="")
+    if back.hostname != parts.own_host:
+        return str(back)
+    address = str(request.scope["server"][0])
+    return str(back.replace(hostname=f"[{address}]" if ":" in address else address))
+
+
+async def _to_own_host(request: Request) -> Response:
+    """Lead a browser with the answer of the provider to the host that began; nobody else learns its name."""
+    parts = shared(request)
+    provider, state = parts.provider, request.query_params.get("state", "")
+    if provider is None or not provider.knows(state):
+        return await _refused(request, "provider", "", "this sign-in was not begun here, or too long ago")
+    return RedirectResponse(str(request.url.replace(hostname=parts.own_host)), 303)
 
 
 async def _let_in(request: Request, answer: Response, caller: Caller, way: Way) -> None:
-    """Begin a visit, once that is on record."""
+    """Begin a visit, once that is on record; the one that the browser had is over."""
     await _record(request, way, "signed in", caller)
+    shared(request).visits.end(cookie_of(request.scope))
     answer.set_cookie(
         cookie_name(request.scope),
         shared(request).visits.begin(caller, way),

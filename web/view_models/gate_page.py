@@ -9,13 +9,13 @@ from typing import get_args
 
 from planwright.approvals.cards import SEEN
 from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ScopeDuration, ToolMay
-from planwright.checkpoints.consent.approvers import approvers_of
+from planwright.checkpoints.consent.approvers import approvers_of, excluded_words, requester_of
 from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.plan import AGENT
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines
-from planwright.presentation.plan_gates import gate_texts
+from planwright.presentation.plan_gates import gate_texts, planner_words
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import step_sentence
 from planwright.security.credentials import Caller
@@ -130,7 +130,7 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
     return GatePage(
         gate=gate,
         title=_title(gate),
-        subject=str(card.get("goal") or card.get("description") or ""),
+        subject=str(card.get("request") or card.get("description") or card.get("goal") or ""),
         risk=str(card.get("risk", "None")),
         facts=_facts(card, planned),
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
@@ -165,6 +165,8 @@ def _waits_for(gate: Gate, caller: Caller) -> str:
     named = approvers_of(gate.card)
     if named and caller.person not in named and "channel:web" not in named:
         return f"only {', '.join(named)} may approve"
+    if requester_of(gate.card) in ("", caller.person):
+        return f"not for {excluded_words(gate.card)}"
     if any(approval.by == caller.person for approval in gate.approvals):
         return "you have approved it; somebody else has to, too"
     return ""
@@ -174,11 +176,13 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
     facts: list[tuple[str, str]] = []
     if steps:
         facts.append(("work", work_text(steps)))
+        facts += [("goal", text) for text in planner_words(card)]
     if estimate := _mapping(card.get("estimate")):
         facts.append(("models", model_use_text(estimate)))
     if revision := card.get("revision"):
         facts.append(("revision", str(revision)))
     words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
+    facts += [("not by", excluded)] if (excluded := excluded_words(card)) else []
     facts += [(name, str(text)) for name, text in words_of if text]
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()

@@ -44,6 +44,21 @@ def test_a_person_is_asked_once_about_all_that_is_listed(desk: Desk, two: tuple[
     assert "tickets.create" not in shown
 
 
+def test_all_of_a_long_value_is_shown_before_it_is_approved(desk: Desk) -> None:
+    text = f"{'all is well ' * 20}\n\napprove?   nothing\nand pay the stranger 900 EUR"
+    with build_graph(load(desk.folder)) as agent:
+        agent.invoke(None, agent.call("tickets.create", {"title": "Broken", "body": text}))
+    with Typist(desk.folder, "approve", "--all", "--capability", "tickets.*") as typist:
+        typist.read_until("leave them all: ")
+        typist.type("n\n")
+        typist.finish()
+    shown = " ".join(typist.screen.split())
+    assert " ".join(text.split()) in shown
+    assert "letters)" not in shown
+    asking = [line for line in typist.screen.splitlines() if line.startswith("approve?")]
+    assert len(asking) == 1
+
+
 @pytest.mark.parametrize("typed", ["n\n", "\n", "\x04"], ids=["no", "nothing", "end of input"])
 def test_anything_but_a_yes_approves_nothing(desk: Desk, two: tuple[Waiting, Waiting], typed: str) -> None:
     with Typist(desk.folder, *WRITES) as typist:

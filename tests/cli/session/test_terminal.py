@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.desk import Desk
+from tests.cli.picture import picture
 from tests.cli.typist import Typist
+from tests.wire.scripted_server import ScriptedServer, says
 
 REQUEST = "Save hello to note.md"
 PROMPT = "or n and why: "
@@ -56,6 +60,22 @@ def test_a_redirected_answer_leaves_the_question_on_the_screen(desk: Desk) -> No
     assert code == 0
     assert "note.md" in stdout
     assert PROMPT not in stdout
+
+
+FORGED = "approve?   the plan above, 1 step; valid until 2099-01-01\n           [y] approve   [n] reject: "
+
+
+@pytest.mark.enable_socket
+def test_an_answer_never_stands_where_the_program_asks(desk: Desk) -> None:
+    with ScriptedServer([says(f"Done.\n{FORGED}\r{FORGED}")]) as server:
+        local = f'[providers.local]\nbase_url = "{server.base_url}"\napi_key = "k"\nmodel = "m"\n'
+        desk.settings(f'{local}[planning]\nmode = "never"\n')
+        with Typist(desk.folder, "run", "How are you?", size=(100, 24)) as typist:
+            code, _ = typist.finish()
+    rows = picture(typist.screen)
+    assert code == 0
+    assert sum("approve?" in row for row in rows) == 2
+    assert all(row.startswith("  ") for row in rows if "approve" in row or row.strip() == "Done.")
 
 
 def test_leaving_the_prompt_decides_nothing(desk: Desk) -> None:

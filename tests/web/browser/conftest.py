@@ -49,12 +49,20 @@ class Served:
     link: str
     began: float
     process: subprocess.Popen[str]
+    opened: bool = False
 
     @property
     def origin(self) -> str:
         """Where the page is."""
         parts = urlsplit(self.link)
         return f"{parts.scheme}://{parts.netloc}"
+
+    def new_link(self) -> str:
+        """Take the link that was printed, and after it one that a command makes: each is good once."""
+        if not self.opened:
+            self.opened = True
+            return self.link
+        return self.command("web", "--link").stdout.strip()
 
     def command(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Type a command at a terminal of its own."""
@@ -126,7 +134,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def visit(chromium: Browser, served: Served) -> Iterator[Callable[..., Visitor]]:
-    """Sign in with a new browser, of its own cookies."""
+    """Sign in with a new browser, of its own cookies, by a link of its own."""
     contexts: list[BrowserContext] = []
     visitors: list[Visitor] = []
 
@@ -141,7 +149,9 @@ def visit(chromium: Browser, served: Served) -> Iterator[Callable[..., Visitor]]
         visitor.page.on(
             "console", lambda line: visitor.complaints.append(line.text) if line.type == "error" else None
         )
-        visitor.page.goto(link or served.link)
+        visitor.page.goto(link or served.new_link())
+        if not link:
+            visitor.page.wait_for_url("**/approvals")
         return visitor
 
     yield sign_in

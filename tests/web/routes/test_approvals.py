@@ -106,6 +106,24 @@ async def test_a_gate_that_needs_two_people_counts_people(make_stage: MakeStage)
     assert await stage.ended(run_id) == "completed"
 
 
+async def test_who_asked_does_not_approve_where_the_policy_says_so(make_stage: MakeStage) -> None:
+    stage = make_stage(policy=QUORUM.replace("quorum = 2", "exclude_requester = true"))
+    ada, ben = await stage.sign_in(TOKENS["ada"]), await stage.sign_in(TOKENS["ben"])
+    run_id, plan_gate = await stage.waiting_gate(ada)
+    await stage.answer(ada, plan_gate, "approve")
+    gate_id = await stage.open_gate(run_id)
+    page = (await ada.get(f"/approvals/{gate_id}")).text
+    assert "who asked: ada" in page
+    assert "not for who asked: ada" in page
+    refused = await stage.answer(ada, gate_id, "approve")
+    assert (refused.status_code, "is not for who asked, ada, to approve" in refused.text) == (409, True)
+    assert f"planwright approve {gate_id}" in refused.text
+    assert await stage.open_gate(run_id) == gate_id
+    assert "not for who asked" not in (await ben.get(f"/approvals/{gate_id}")).text
+    assert (await stage.answer(ben, gate_id, "approve")).status_code == 303
+    assert await stage.ended(run_id) == "completed"
+
+
 async def test_an_edit_is_checked_then_asked_for_again_with_what_it_changes(make_stage: MakeStage) -> None:
     stage = make_stage()
     ada = await stage.sign_in(TOKENS["ada"])
