@@ -158,7 +158,9 @@ def time_on_record(connection: sqlite3.Connection) -> TimeMark:
     """Read what time it is for a store, for who looks at it and writes nothing."""
     timer = timer_of(utc_now)
     reading = _reading(connection, utc_now, timer, timer.boot)
-    if (row := _read(connection)) is None:
+    known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'store_time'").fetchone()
+    row = _read(connection) if known is not None else None
+    if row is None:
         return begun(reading)
     return looked_at(row if is_of(row, reading) else taken_up(row, reading), reading)
 

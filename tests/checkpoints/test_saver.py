@@ -124,7 +124,7 @@ def test_a_deleted_thread_is_gone_and_others_stay(stores: Stores) -> None:
     assert stores.saver.get_tuple(kept) is not None
 
 
-@pytest.mark.parametrize("current", [None, "00000009.ffffff", f"{9:032}.0.5", f"{9:032}.ffffff", 9])
+@pytest.mark.parametrize("current", [None, f"{9:032}.0.5", f"{9:032}.ffffff", 9])
 def test_a_later_version_comes_later_as_a_text(stores: Stores, current: Any) -> None:
     versions = [str(current)] if isinstance(current, str) else []
     for _ in range(100):
