@@ -52,7 +52,7 @@ class PendingGate:
     plan_hash: str
     """Hash that an approval names: of the plan, or of the card of a call."""
     card_hash: str | None
-    """SHA-256 of the card; None in rows of older versions."""
+    """SHA-256 of the card."""
     problem: str = ""
     """Why it is left; "" where it can be approved with the others."""
 

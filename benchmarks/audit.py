@@ -115,13 +115,10 @@ def _edit_chain(connection: sqlite3.Connection, dice: random.Random) -> tuple[st
     rows = connection.execute("SELECT * FROM audit").fetchall()
     if not rows:
         return None
-    row, column = dice.choice(rows), dice.choice((*CHAIN, "removed", "removed", "sealed_from"))
+    row, column = dice.choice(rows), dice.choice((*CHAIN, "removed", "removed"))
     if column == "removed":
         connection.execute("DELETE FROM audit WHERE n = ?", (row["n"],))
         return "audit removed", f"entry {row['n']}"
-    if column == "sealed_from":
-        connection.execute("UPDATE sealed_from SET runs = runs + 1")
-        return "sealed_from", "sealed_from"
     value = row["n"] + 1000 if column == "n" else _other(row[column], dice)
     connection.execute(f"UPDATE audit SET {column} = ? WHERE n = ?", (value, row["n"]))
     return f"audit.{column}", f"entry {row['n']}"

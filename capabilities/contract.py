@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter
 from pydantic_core import to_jsonable_python
@@ -269,12 +268,3 @@ class Capability:
         declared = [self.name, self.description, self.mode, self.risk, self.effect]
         chained = [self.chain.hash] if self.chain else []
         return [*declared, self.args_schema, self.guide.instructions, *chained]
-
-
-if not TYPE_CHECKING:
-
-    def __getattr__(name: str) -> object:
-        """Find the decorator for modules that still import it from here; this goes with release 0.2."""
-        if name != "capability":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return import_module("planwright.capabilities.declaration").capability

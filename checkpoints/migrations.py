@@ -1,4 +1,4 @@
-"""The tables of `planwright.db`, as migrations that are only ever added to.
+"""The tables of `planwright.db`: those of the first release, and what later ones add as migrations.
 
 Every table carries tenant and run, so that a query can never reach into another's.
 """
@@ -7,31 +7,43 @@ MIGRATIONS: tuple[str, ...] = (
     """
 CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, status TEXT NOT NULL,
-    request TEXT NOT NULL, messages TEXT NOT NULL, context TEXT NOT NULL,
-    started_at TEXT NOT NULL, ended_at TEXT, answer TEXT,
-    owner TEXT, lease_token INTEGER NOT NULL DEFAULT 0, lease_until REAL NOT NULL DEFAULT 0
+    request TEXT NOT NULL, messages TEXT NOT NULL, context TEXT NOT NULL, started_at TEXT NOT NULL,
+    ended_at TEXT, answer TEXT, owner TEXT, lease_token INTEGER NOT NULL DEFAULT 0,
+    lease_until REAL NOT NULL DEFAULT 0, cancelled_by TEXT, paused_for TEXT, ends_as TEXT, pause_by TEXT,
+    extended TEXT
 );
 CREATE INDEX runs_of_thread ON runs (thread_id, started_at);
-CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL);
+CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;
+CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL, title_hash TEXT);
 CREATE TABLE plans (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,
     plan TEXT NOT NULL, checked TEXT NOT NULL, gate_id TEXT, created_at TEXT NOT NULL,
+    kind TEXT NOT NULL DEFAULT 'plan', card TEXT,
     PRIMARY KEY (run_id, plan_hash)
 );
 CREATE TABLE gates (
     gate_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL,
     kind TEXT NOT NULL, step_uid TEXT, shown_hash TEXT NOT NULL, shown TEXT NOT NULL,
-    requested_at TEXT NOT NULL, expires_at TEXT NOT NULL, status TEXT NOT NULL,
-    decided_at TEXT, decided_by TEXT, channel TEXT, reason TEXT
+    requested_at TEXT NOT NULL, expires_at TEXT NOT NULL, status TEXT NOT NULL, decided_at TEXT,
+    decided_by TEXT, channel TEXT, reason TEXT, edited TEXT, remembered TEXT, approvals TEXT,
+    card_hash TEXT, opened_s REAL, boot TEXT, effects TEXT, closes_s REAL
 );
 CREATE INDEX gates_of_run ON gates (run_id, status);
+CREATE INDEX gates_of_thread ON gates (thread_id, status);
+CREATE INDEX gates_open ON gates (status) WHERE status = 'open';
 CREATE TABLE effects (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, thread_id TEXT NOT NULL, run_id TEXT NOT NULL,
-    step_uid TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL,
-    capability TEXT NOT NULL, effect TEXT NOT NULL, args_hash TEXT NOT NULL, args TEXT NOT NULL,
-    status TEXT NOT NULL, result TEXT, error TEXT, intended_at TEXT NOT NULL, ended_at TEXT
+    step_uid TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL, capability TEXT NOT NULL,
+    effect TEXT NOT NULL, args_hash TEXT NOT NULL, args TEXT NOT NULL, status TEXT NOT NULL, result TEXT,
+    error TEXT, intended_at TEXT NOT NULL, ended_at TEXT, code TEXT, unasked INTEGER NOT NULL DEFAULT 0,
+    owner TEXT, first_key TEXT
 );
 CREATE INDEX effects_of_run ON effects (run_id);
+CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
+CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
+    WHEN new.ended_at IS NOT NULL AND EXISTS (
+        SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
+    SELECT RAISE(ABORT, 'a run does not end while it has begun an effect that was not heard of'); END;
 CREATE TABLE steps (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, step_id TEXT NOT NULL,
     status TEXT NOT NULL, result TEXT NOT NULL, ended_at TEXT NOT NULL,
@@ -46,58 +58,44 @@ CREATE INDEX journal_of_run ON journal (run_id, seq);
 CREATE TABLE usage (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, provider TEXT NOT NULL,
     kind TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER, calls INTEGER NOT NULL,
-    settled INTEGER NOT NULL, expires_at REAL NOT NULL, at TEXT NOT NULL
+    settled INTEGER NOT NULL, expires_at REAL NOT NULL, at TEXT NOT NULL, lane TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX usage_of_run ON usage (run_id);
+CREATE INDEX usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
 CREATE TABLE memories (
-    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, text TEXT NOT NULL,
-    tags TEXT NOT NULL, created_at TEXT NOT NULL
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, text TEXT NOT NULL, tags TEXT NOT NULL,
+    created_at TEXT NOT NULL
 );
+CREATE INDEX memories_of_run ON memories (run_id);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
 CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
-""",
-    "ALTER TABLE plans ADD COLUMN kind TEXT NOT NULL DEFAULT 'plan'",
-    "ALTER TABLE runs ADD COLUMN cancelled_by TEXT",
-    "ALTER TABLE gates ADD COLUMN edited TEXT",
-    "ALTER TABLE gates ADD COLUMN remembered TEXT",
-    "ALTER TABLE usage ADD COLUMN lane TEXT NOT NULL DEFAULT ''",
-    """
+CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN
+    INSERT INTO memories_fts (memories_fts, rowid, text, tags)
+    VALUES ('delete', old.rowid, old.text, old.tags); END;
 CREATE TABLE forks (
-    run_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, source_run TEXT NOT NULL, checkpoint_id TEXT,
-    plan TEXT, task TEXT NOT NULL, context_hash TEXT NOT NULL, again TEXT NOT NULL, created_at TEXT NOT NULL
-)""",
-    """
-CREATE TABLE usage_days (
-    tenant TEXT NOT NULL, provider TEXT NOT NULL, day TEXT NOT NULL,
-    tokens INTEGER NOT NULL, cost INTEGER NOT NULL, PRIMARY KEY (tenant, provider, day)
+    run_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, source_run TEXT NOT NULL, checkpoint_id TEXT, plan TEXT,
+    task TEXT NOT NULL, context_hash TEXT NOT NULL, again TEXT NOT NULL, created_at TEXT NOT NULL,
+    undo INTEGER NOT NULL DEFAULT 0
 );
-INSERT INTO usage_days SELECT tenant, provider, substr(at, 1, 10), sum(tokens), coalesce(sum(cost), 0)
-    FROM usage WHERE kind = 'model' AND settled = 1 GROUP BY 1, 2, 3;
-CREATE INDEX usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
-""",
-    """
+CREATE TABLE usage_days (
+    tenant TEXT NOT NULL, provider TEXT NOT NULL, day TEXT NOT NULL, tokens INTEGER NOT NULL,
+    cost INTEGER NOT NULL,
+    PRIMARY KEY (tenant, provider, day)
+);
 CREATE TABLE work_times (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, lease_token INTEGER NOT NULL, seconds REAL NOT NULL,
     PRIMARY KEY (run_id, lease_token)
-)""",
-    """
+);
 CREATE TABLE forgotten (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, memory_id TEXT NOT NULL,
     at TEXT NOT NULL
 );
-CREATE TRIGGER memories_removed AFTER DELETE ON memories BEGIN
-    INSERT INTO memories_fts (memories_fts, rowid, text, tags)
-    VALUES ('delete', old.rowid, old.text, old.tags); END;
-""",
-    """
 CREATE TABLE chains (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
     definition TEXT NOT NULL, made_at TEXT NOT NULL,
     PRIMARY KEY (run_id, name)
-)""",
-    "ALTER TABLE gates ADD COLUMN approvals TEXT",
-    """
+);
 CREATE TABLE proposals (
     tenant TEXT NOT NULL, id TEXT NOT NULL, said_id TEXT NOT NULL, run_id TEXT NOT NULL,
     thread_id TEXT NOT NULL, text TEXT NOT NULL, said TEXT NOT NULL, tags TEXT NOT NULL, why TEXT NOT NULL,
@@ -105,61 +103,35 @@ CREATE TABLE proposals (
     PRIMARY KEY (tenant, id)
 );
 CREATE INDEX proposals_of_run ON proposals (run_id);
-CREATE INDEX memories_of_run ON memories (run_id);
-""",
-    """
-ALTER TABLE forks ADD COLUMN undo INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE compensations (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, source_run TEXT NOT NULL, effect_key TEXT NOT NULL,
-    step_id TEXT NOT NULL, PRIMARY KEY (run_id, effect_key)
+    step_id TEXT NOT NULL,
+    PRIMARY KEY (run_id, effect_key)
 );
 CREATE INDEX compensations_of_run ON compensations (source_run);
-""",
-    "ALTER TABLE effects ADD COLUMN code TEXT",
-    """
-ALTER TABLE plans ADD COLUMN card TEXT;
-ALTER TABLE gates ADD COLUMN card_hash TEXT;
-CREATE INDEX gates_of_thread ON gates (thread_id, status);
-ALTER TABLE effects ADD COLUMN unasked INTEGER NOT NULL DEFAULT 0;
-""",
-    "CREATE TABLE own_parts (run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,"
-    " PRIMARY KEY (run_id, name))",
-    """
+CREATE TABLE own_parts (
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (run_id, name)
+);
 CREATE TABLE file_versions (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, path TEXT NOT NULL,
     before TEXT NOT NULL, after TEXT NOT NULL, at TEXT NOT NULL
 );
 CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
-""",
-    """
-ALTER TABLE runs ADD COLUMN paused_for TEXT;
-ALTER TABLE effects ADD COLUMN owner TEXT;
-ALTER TABLE effects ADD COLUMN first_key TEXT;
-ALTER TABLE gates ADD COLUMN opened_s REAL;
-ALTER TABLE gates ADD COLUMN boot TEXT;
-""",
-    """
-ALTER TABLE gates ADD COLUMN effects TEXT;
-CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
-""",
-    """
 CREATE TABLE verdicts (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, plan_id TEXT NOT NULL,
     plan_hash TEXT NOT NULL, revision INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
-    content TEXT NOT NULL, inputs_hash TEXT NOT NULL, decided_by TEXT, at TEXT NOT NULL,
+    content TEXT NOT NULL, inputs_hash TEXT NOT NULL, decided_by TEXT, at TEXT NOT NULL, facts TEXT,
     PRIMARY KEY (run_id, key)
 );
 CREATE TRIGGER verdicts_stay BEFORE UPDATE ON verdicts BEGIN
     SELECT RAISE(ABORT, 'a verdict is never changed'); END;
 CREATE TRIGGER verdicts_remain BEFORE DELETE ON verdicts BEGIN
     SELECT RAISE(ABORT, 'a verdict is never removed'); END;
-""",
-    """
 CREATE TABLE kept_effects (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, uid TEXT NOT NULL, within TEXT NOT NULL, key TEXT NOT NULL,
     PRIMARY KEY (run_id, uid)
-)""",
-    """
+);
 CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
     parent_checkpoint_id TEXT, type TEXT, checkpoint BLOB, metadata BLOB,
@@ -167,18 +139,14 @@ CREATE TABLE checkpoints (
 );
 CREATE TABLE writes (
     thread_id TEXT NOT NULL, checkpoint_ns TEXT NOT NULL DEFAULT '', checkpoint_id TEXT NOT NULL,
-    task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL,
-    channel TEXT NOT NULL, type TEXT, value BLOB,
+    task_id TEXT NOT NULL, task_path TEXT NOT NULL DEFAULT '', idx INTEGER NOT NULL, channel TEXT NOT NULL,
+    type TEXT, value BLOB,
     PRIMARY KEY (thread_id, checkpoint_ns, checkpoint_id, task_id, idx)
 );
 CREATE TABLE contents (
     thread_id TEXT NOT NULL, hash BLOB NOT NULL, type TEXT NOT NULL, value BLOB NOT NULL,
     PRIMARY KEY (thread_id, hash)
 );
-CREATE TABLE adopted_files (file TEXT PRIMARY KEY)
-""",
-    "CREATE INDEX gates_open ON gates (status) WHERE status = 'open'",
-    """
 CREATE TABLE audit (
     n INTEGER PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, kind TEXT NOT NULL,
     subject TEXT NOT NULL, content TEXT NOT NULL, at TEXT NOT NULL, prev_hash TEXT NOT NULL,
@@ -188,41 +156,33 @@ CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN
     SELECT RAISE(ABORT, 'an entry of the audit chain is never changed'); END;
 CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN
     SELECT RAISE(ABORT, 'an entry of the audit chain is never removed'); END;
-CREATE TABLE sealed_from (runs INTEGER NOT NULL);
-INSERT INTO sealed_from SELECT coalesce(max(rowid), 0) FROM runs;
-ALTER TABLE verdicts ADD COLUMN facts TEXT;
-""",
-    """
-ALTER TABLE runs ADD COLUMN ends_as TEXT;
-ALTER TABLE runs ADD COLUMN pause_by TEXT;
-ALTER TABLE runs ADD COLUMN extended TEXT;
+CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback';
 CREATE TABLE sessions (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, requested_at TEXT NOT NULL,
     expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0,
-    broken_token INTEGER,
-    schedule TEXT
+    broken_token INTEGER, schedule TEXT, closes_s REAL
 );
-CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;
 CREATE TABLE extensions (
-    run_id TEXT NOT NULL, tenant TEXT NOT NULL, n INTEGER NOT NULL, unit TEXT NOT NULL, amount REAL NOT NULL,
-    given_by TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (run_id, n)
+    run_id TEXT NOT NULL, tenant TEXT NOT NULL, n INTEGER NOT NULL, unit TEXT NOT NULL,
+    amount REAL NOT NULL, given_by TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (run_id, n)
 );
 CREATE TABLE session_checkpoints (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, hash TEXT NOT NULL, verdict_key TEXT NOT NULL,
-    content TEXT NOT NULL, at TEXT NOT NULL, PRIMARY KEY (run_id, hash)
+    content TEXT NOT NULL, at TEXT NOT NULL,
+    PRIMARY KEY (run_id, hash)
 );
 CREATE TRIGGER session_checkpoints_stay BEFORE UPDATE ON session_checkpoints BEGIN
     SELECT RAISE(ABORT, 'a checkpoint of a session is never changed'); END;
 CREATE TRIGGER session_checkpoints_remain BEFORE DELETE ON session_checkpoints BEGIN
     SELECT RAISE(ABORT, 'a checkpoint of a session is never removed'); END;
 CREATE TABLE schedule_runs (
-    name TEXT NOT NULL, tenant TEXT NOT NULL, due TEXT NOT NULL, run_id TEXT, PRIMARY KEY (name, due)
+    name TEXT NOT NULL, tenant TEXT NOT NULL, due TEXT NOT NULL, run_id TEXT, taken_s REAL,
+    PRIMARY KEY (name, due)
 );
 CREATE TABLE workers (
     owner TEXT PRIMARY KEY, tenant TEXT NOT NULL, started_at TEXT NOT NULL, at_once INTEGER NOT NULL
 );
-""",
-    """
 CREATE TABLE sign_ins (
     n INTEGER PRIMARY KEY, at TEXT NOT NULL, person TEXT NOT NULL, tenant TEXT NOT NULL, way TEXT NOT NULL,
     address TEXT NOT NULL, outcome TEXT NOT NULL
@@ -232,26 +192,10 @@ CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never changed'); END;
 CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
-""",
-    "ALTER TABLE threads ADD COLUMN title_hash TEXT",
-    """
-CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
-    WHEN new.ended_at IS NOT NULL AND EXISTS (
-        SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
-    SELECT RAISE(ABORT, 'a run does not end while it has begun an effect that was not heard of'); END;
-""",
-    "CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback'",
-    """
 CREATE TABLE store_time (
     n INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_s REAL NOT NULL, counted_s REAL NOT NULL,
     ahead_s REAL NOT NULL, off_s REAL NOT NULL, since_s REAL NOT NULL, was_off INTEGER NOT NULL,
     gap_s REAL NOT NULL, taken_up_s REAL NOT NULL, step_s REAL NOT NULL, moved_s REAL NOT NULL
 );
-ALTER TABLE gates ADD COLUMN closes_s REAL;
-ALTER TABLE sessions ADD COLUMN closes_s REAL;
-ALTER TABLE schedule_runs ADD COLUMN taken_s REAL;
 """,
 )
-
-OLD_CHECKPOINT_VERSION = 2
-"""Newest version of `checkpoints.db`, which programs until November 2026 kept beside `planwright.db`."""

@@ -209,9 +209,7 @@ class Plans:
 
 
 def _approved_as_shown(row: sqlite3.Row) -> bool:
-    """Compare the card on record with the one approved; older stores have none, and pins ask anew there."""
-    if row["card"] is None and row["card_hash"] is None:
-        return True
+    """Compare the card on record with the one approved."""
     card = sha256(json.loads(row["card"] or "null"))
     approvals = json.loads(row["approvals"] or "[]")
     card_now = sha256(json.loads(row["shown"]))

@@ -32,7 +32,7 @@ from planwright.checkpoints.thread_state.tables import Filter
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.lease import Lease
 
-DIGITS, OLD_DIGITS = 32, 8  # of a version's number
+DIGITS = 32  # of a version's number
 PAID_KEY = "__pregel_planwright_paid"  # where the door puts the model calls whose replies are not durable yet
 
 
@@ -49,12 +49,10 @@ class Saver(BaseCheckpointSaver[str]):
     def get_next_version(self, current: str | None, channel: None) -> str:
         """Count a version on; a random end tells two futures of one past apart.
 
-        Versions are compared as texts. LangGraph's server counts with 32 digits, whatever its saver says; a
-        thread of former code has 8, and keeps them.
+        Versions are compared as texts. LangGraph's server counts with 32 digits, whatever its saver says.
         """
         number = str(current).partition(".")[0] if current is not None else "0"
-        digits = OLD_DIGITS if len(number) == OLD_DIGITS else DIGITS
-        return f"{int(number) + 1:0{digits}}.{random.getrandbits(24):06x}"
+        return f"{int(number) + 1:0{DIGITS}}.{random.getrandbits(24):06x}"
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """Read one checkpoint, the newest unless the config names another."""

@@ -28,7 +28,7 @@ from langgraph.checkpoint.serde.jsonplus import (
 from langgraph.types import Send
 from pydantic import BaseModel
 
-from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
+from planwright.checkpoints.tags import TAG_OF, TAGS
 from planwright.domain import plan, results
 from planwright.domain.errors import SetupError
 from planwright.domain.verified_step import VerifiedStep
@@ -108,7 +108,7 @@ class AllowListedSerializer(JsonPlusSerializer):
             if refused := _foreign(code, named):
                 foreign.append(refused)
                 return None
-            if code == EXT_PYDANTIC_V2 and (named[0], named[1]) not in NAMES_BEFORE_TAGS:
+            if code == EXT_PYDANTIC_V2:
                 return self._unpack_ext_hook(code, content)  # LangChain's own classes hold nothing of ours
             return _built(code, named)
 
@@ -142,11 +142,10 @@ def _foreign(code: int, named: object) -> str | None:
     name = (named[0], named[1])
     if not all(isinstance(part, str) for part in name):
         return f"code {code}"
-    ours = code == EXT_PYDANTIC_V2 and name in NAMES_BEFORE_TAGS
     if code == EXT_METHOD_SINGLE_ARG:
         allowed = len(named) > 3 and (*name, named[3]) in SAFE_MSGPACK_METHODS
     else:
-        allowed = code in _CODES and (ours or name in SAFE_MSGPACK_TYPES)
+        allowed = code in _CODES and name in SAFE_MSGPACK_TYPES
     return None if allowed else ".".join(map(str, name))
 
 
@@ -154,8 +153,6 @@ def _built(code: int, named: Any) -> object:
     """Build what an allowed extension names, as LangGraph does. Raises ValueError and TypeError."""
     if code == EXT_TAGGED:
         return TAGS[named[0]](**named[1])
-    if code == EXT_PYDANTIC_V2:
-        return TAGS[NAMES_BEFORE_TAGS[named[0], named[1]]](**named[2])
     kind, content = getattr(import_module(named[0]), named[1]), named[2]
     if code == EXT_METHOD_SINGLE_ARG:
         return getattr(kind, named[3])(content)

@@ -34,24 +34,3 @@ TAGS: Mapping[str, type[BaseModel]] = {
     "chain_task": chain_state.ChainTask,
 }
 TAG_OF: Mapping[type[BaseModel], str] = {kind: tag for tag, kind in TAGS.items()}
-# Until November 2026 a checkpoint named module and class, as LangGraph and a host's own saver still do.
-NAMES_BEFORE_TAGS: Mapping[tuple[str, str], str] = {
-    ("planwright.graph.plan", "Plan"): "plan",
-    ("planwright.graph.plan", "PlanStep"): "plan_step",
-    ("planwright.graph.plan", "Criterion"): "criterion",
-    ("planwright.graph.plan", "CheckedStep"): "checked_step",
-    ("planwright.graph.results", "StepResult"): "step_result",
-    ("planwright.graph.results", "StepScore"): "step_score",
-    ("planwright.graph.results", "Verdict"): "verdict",
-    ("planwright.graph.results", "Finding"): "finding",
-    ("planwright.graph.state", "ModelRoute"): "route",
-    ("planwright.graph.state", "PlanningDecision"): "planning_decision",
-    ("planwright.graph.state", "Task"): "task",
-    ("planwright.graph.state", "Attempts"): "attempts",
-    ("planwright.graph.compaction", "Compaction"): "compaction",
-    ("planwright.graph.loop_state", "LoopTask"): "loop_task",
-    ("planwright.graph.loop_state", "ToolCall"): "tool_call",
-    ("planwright.graph.loop_state", "CallDoubt"): "call_doubt",
-    ("planwright.graph.loop_state", "LoopOutcome"): "loop_outcome",
-    ("planwright.graph.chain_state", "ChainTask"): "chain_task",
-}

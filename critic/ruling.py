@@ -15,7 +15,7 @@ from planwright.domain.results import Finding, Ruling, StepResult, StepRuling, S
 from planwright.domain.risk import Risk, at_least
 
 GRAVE = frozenset(("delegated", "destructive"))  # modes of steps whose failure a person looks at first
-# `rejected` is a person's no; older stores hold it for the failure of a tool, too, final as it was then.
+# `rejected` is a person's no.
 FINAL_CODES = frozenset(
     ("rejected", "forbidden", "budget_exceeded", "timeout", "approved", "expired", *UNKNOWN)
     + ("missing_evidence", "violates_decision_spec")

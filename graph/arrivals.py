@@ -14,7 +14,7 @@ from planwright.checkpoints.runs import Run
 from planwright.checkpoints.sessions.queue import END_OF_TIME
 from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError, RunError
-from planwright.domain.results import RunStatus, answer_id
+from planwright.domain.results import RunStatus
 from planwright.domain.run_context import options_of, read_context
 from planwright.graph.checks import (
     check_same_options,
@@ -166,5 +166,5 @@ def is_foreign(message: BaseMessage, runs: Collection[str]) -> bool:
     if message.type in ("human", "system"):
         blocks = message.content if isinstance(message.content, list) else []
         return any(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
-    run_id = message.response_metadata.get("run_id") or (message.id or "").removeprefix(answer_id(""))
+    run_id = message.response_metadata.get("run_id")
     return run_id not in runs

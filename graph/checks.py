@@ -20,7 +20,6 @@ from planwright.checkpoints.saver import LEASE_KEY
 from planwright.checkpoints.store_errors import check_storable
 from planwright.checkpoints.upkeep.store_times import Checkpointed
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
-from planwright.domain.results import answer_id
 from planwright.domain.run_context import RunContext, read_context
 from planwright.settings.profile import RunProfile, in_force
 from planwright.settings.settings import Settings
@@ -213,8 +212,8 @@ def _knows(snapshot: StateSnapshot, run: Run) -> bool:
 
 
 def _answers(message: BaseMessage, run_id: str) -> bool:
-    """Say whether a message is the one that a run ended with; older stores know it by its id."""
-    return run_id == message.response_metadata.get("run_id") or message.id == answer_id(run_id)
+    """Say whether a message is the one that a run ended with."""
+    return bool(run_id == message.response_metadata.get("run_id"))
 
 
 def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:

@@ -19,7 +19,7 @@ from planwright.settings.profile import stands_for
 
 GONE = "gone"
 _FILES = "the content of a file that it passes on"
-NO_PIN = "an older version planned it, and did not record what it would call"
+NO_PIN = "it is not on record what it would call"
 
 
 def pin_now(checked: VerifiedStep, registry: Registry, context: CallContext) -> str:

@@ -12,9 +12,6 @@ from planwright.checkpoints.audit.decision_record import DecisionRecord
 from planwright.checkpoints.audit.record_of_run import record_of
 from planwright.checkpoints.audit.sealed_rows import LAYOUT, TABLES
 
-UNSEALED = "sealed_from"
-"""Table of one number: the newest run that had begun before the store had an audit chain."""
-
 
 class Seal(BaseModel):
     """What the chain has of a run that has ended."""
@@ -22,8 +19,6 @@ class Seal(BaseModel):
     model_config = ConfigDict(frozen=True)
     layout: int
     """Version of the lists of tables and columns that the digests are of."""
-    since: int
-    """Runs up to this row had begun before the store had an audit chain, and may have no seal."""
     record: DecisionRecord
     """The record of the run."""
     rows: dict[str, dict[str, str]]
@@ -50,7 +45,6 @@ def seal_of(connection: sqlite3.Connection, run_id: str) -> Seal:
     rows = {name: table.of_run(connection, run_id) for name, table in TABLES.items()}
     return Seal(
         layout=LAYOUT,
-        since=connection.execute(f"SELECT runs FROM {UNSEALED}").fetchone()[0],
         record=record_of(connection, run_id),
         rows={name: digests for name, digests in rows.items() if digests},
     )

@@ -13,7 +13,7 @@ from planwright.checkpoints.audit.chain import BEGIN, Entry, entries
 from planwright.checkpoints.audit.differences import first_difference
 from planwright.checkpoints.audit.missing_rows import missing_rows
 from planwright.checkpoints.audit.sealed_rows import EFFECTS, GATES, LAYOUT, TABLES, SealedTable
-from planwright.checkpoints.audit.sealing import UNSEALED, Seal, seal_of
+from planwright.checkpoints.audit.sealing import Seal, seal_of
 from planwright.domain.errors import RunError
 
 WATCHED: Mapping[str, SealedTable] = {"gate": GATES, "effect": EFFECTS}
@@ -129,8 +129,6 @@ def _of_run(connection: sqlite3.Connection, run_id: str, entry: Entry) -> Iterat
     for name in (name for name, table in TABLES.items() if table.since <= sealed.layout):
         yield from _of_rows(run_id, name, sealed.rows.get(name, {}), rows.get(name, {}))
     yield from (AuditFinding(run_id, problem) for problem in missing_rows(connection, run_id))
-    if now and sealed.since != now.since:
-        yield AuditFinding(run_id, f"{UNSEALED} was changed: it was {sealed.since}, and is {now.since}")
     if now and sealed.record != now.record:
         was, is_ = (record.model_dump(mode="json") for record in (sealed.record, now.record))
         yield AuditFinding(run_id, f"its record says otherwise: {first_difference(was, is_)}")
@@ -155,17 +153,12 @@ def _of_rows(
 
 
 def _unsealed(connection: sqlite3.Connection, chain: _Chain) -> Iterator[AuditFinding]:
-    """Find runs, answers and effects that no entry tells of, in a store that should have one for each."""
-    since = connection.execute(f"SELECT runs FROM {UNSEALED}").fetchone()
-    later = "rowid > ?" if since is not None else "? IS NULL"
-    bound = (since[0] if since is not None else None,)
-    runs = f"SELECT run_id FROM runs WHERE ended_at IS NOT NULL AND {later}"
-    for (run_id,) in connection.execute(runs, bound):
+    """Find runs, answers and effects that no entry tells of."""
+    for (run_id,) in connection.execute("SELECT run_id FROM runs WHERE ended_at IS NOT NULL"):
         if ("run", run_id) not in chain.newest:
             yield AuditFinding(run_id, "the run has ended, and no entry seals it")
-    begun = f"SELECT run_id FROM runs WHERE {later}"
     for kind, table, where in (("gate", GATES, "status <> 'open'"), ("effect", EFFECTS, "1 = 1")):
-        query = f"SELECT {table.key}, run_id, status FROM {table.name} WHERE {where} AND run_id IN ({begun})"
-        for key, run_id, status in connection.execute(query, bound):
+        query = f"SELECT {table.key}, run_id, status FROM {table.name} WHERE {where}"
+        for key, run_id, status in connection.execute(query):
             if (kind, key) not in chain.newest:
                 yield AuditFinding(run_id, f"{kind} {key} is {status}, and no entry tells of it")

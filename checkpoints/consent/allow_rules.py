@@ -55,7 +55,7 @@ class AllowRule(FileLine):
     definition: str = ""
     """Hash of the chain that it allows, 64 hex digits; "" for what is no chain."""
     code: str = ""
-    """Digest of the capability that it allows; "" in rules of older versions, which hold no more."""
+    """Digest of the capability that it allows; "" allows nothing."""
 
     def covers(self, gate: Gate, card: Mapping[str, JsonValue]) -> bool:
         """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""

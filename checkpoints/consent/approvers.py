@@ -30,7 +30,7 @@ class Approval(BaseModel):
     at: datetime
     """When it was given, in UTC."""
     card: str = ""
-    """Hash of the card that it was given to; "" in rows of older versions."""
+    """Hash of the card that it was given to."""
 
 
 class NeededPeople(Protocol):

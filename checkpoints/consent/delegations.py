@@ -63,15 +63,14 @@ class Delegation(FileLine):
     def covers(self, name: str, risk: Risk, tenant: str, now: datetime, code: str = "") -> bool:
         """Say whether it covers a call at a moment; before its issue, by a clock set back, it covers none.
 
-        It covers no capability whose `code` is another than it was then, and none that was not there then;
-        of one that names none, as older programs wrote them, the code does not count.
+        It covers no capability whose `code` is another than it was then, and none that was not there then.
         """
         return (
             self.issued_at <= now < self.expires_at
             and tenant == self.tenant
             and at_least(self.max_risk, risk)
             and any(stands_for(glob, name) for glob in self.capabilities)
-            and self.codes.get(name, "" if self.codes else code) == code
+            and self.codes.get(name, "") == code
         )
 
     @property

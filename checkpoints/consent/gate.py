@@ -48,7 +48,7 @@ class Gate(BaseModel):
     card: dict[str, JsonValue]
     """The card: all that a person is shown."""
     card_hash: str | None = None
-    """SHA-256 of the card, written when the gate opens; None in rows of older versions."""
+    """SHA-256 of the card, written when the gate opens."""
     requested_at: datetime
     """When it was opened, in UTC."""
     expires_at: datetime

@@ -20,7 +20,7 @@ from planwright.checkpoints.store_errors import BROKEN
 from planwright.checkpoints.upkeep.store_files import read_only
 from planwright.domain.errors import PlanwrightError, SetupError
 
-DATABASES = ("planwright.db", "checkpoints.db")
+DATABASES = ("planwright.db",)
 BELIEVED = {
     "allow.jsonl": "lets calls be made unasked",
     "delegations.jsonl": "delegates calls",

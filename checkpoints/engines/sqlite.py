@@ -12,7 +12,6 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 from planwright.checkpoints.consent.store_origin import begin_here, check_origin
 from planwright.checkpoints.private_files import private_database
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
-from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.checkpoints.upkeep.log_check import set_aside
 from planwright.checkpoints.upkeep.store_files import read_only
 from planwright.domain.errors import PlanwrightError, StoreFailed
@@ -79,8 +78,6 @@ class SqliteEngine:
                 connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
             self._use_wal(connection)
             self._migrate(connection)
-            if adopt_checkpoints(connection, self._path.parent):
-                _LOG.info("the checkpoints of an older program are in %s now", self._path.name)
         except BROKEN as error:
             connection.close()
             raise store_error(self._path, error) from error
@@ -110,10 +107,7 @@ class SqliteEngine:
         connection.execute("BEGIN")
 
     def give_back(self, connection: sqlite3.Connection) -> None:
-        """Cut free pages off the file where they are more than a quarter of it (sqlite.org/pragma.html).
-
-        A file of an older program keeps them until `planwright db vacuum` has written it anew.
-        """
+        """Cut free pages off the file where they are more than a quarter of it (sqlite.org/pragma.html)."""
         with contextlib.suppress(sqlite3.Error):
             connection.execute("PRAGMA busy_timeout=0")  # whoever else writes goes first
             (free,), (pages,) = (

@@ -18,8 +18,6 @@ from planwright.domain.errors import SetupError
 
 AT_ONCE = 500
 """Rows that are read and written together."""
-OWN_ROWS = "sealed_from"
-"""Table in which a store that nobody has used has a row, by its migrations."""
 FILE, FOLDER = "planwright.db", "blobs"
 
 
@@ -30,15 +28,13 @@ def copy_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> dict[
     the target is in use, or holds another number of rows afterwards.
     """
     for table in TABLES:
-        if table != OWN_ROWS and target.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:
+        if target.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None:
             cause = f"there are rows of {table} in it already"
             raise SetupError(cause, "name a database or a schema that nobody has used")
     counts: dict[str, int] = {}
     for table, layout in TABLES.items():
         names = layout.columns if layout.key == ("n",) else ("rowid", *layout.columns)
         columns, marks = ", ".join(names), ", ".join("?" * len(names))
-        if table == OWN_ROWS:
-            target.execute(f"DELETE FROM {table}")
         rows = source.execute(f"SELECT {columns} FROM {table} ORDER BY rowid")
         while some := rows.fetchmany(AT_ONCE):
             target.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", list(map(tuple, some)))

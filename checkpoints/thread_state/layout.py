@@ -8,7 +8,7 @@ from typing import TypeAlias
 import ormsgpack
 
 KIND = "refs"
-"""Type of a checkpoint in this format; one of an older program has its values within, as `msgpack`."""
+"""Type of a checkpoint in this format."""
 LOG, NAMED = "log", "hash"
 """Types of a list of messages by their hashes, and of a write whose value is elsewhere."""
 HASH_BYTES = 16

@@ -113,14 +113,12 @@ class Tables:
     def _together(
         self, row: sqlite3.Row, looked_at: Unpacked | None
     ) -> tuple[CheckpointTuple, Packed | None]:
-        thread_id, namespace, checkpoint_id, parent_id, kind, payload, metadata = row
+        thread_id, namespace, checkpoint_id, parent_id, _, payload, metadata = row
         packed = None
         if looked_at and looked_at[1].checkpoint_id == checkpoint_id:
             checkpoint, packed = looked_at
-        elif kind == KIND:
+        else:
             checkpoint, packed = self._packer.unpack(payload, lambda hashes: self.contents(thread_id, hashes))
-        else:  # of an older program, whole
-            checkpoint = self._serde.loads_typed((kind, payload))
         result = CheckpointTuple(
             _config(thread_id, namespace, checkpoint_id),
             checkpoint,

@@ -8,8 +8,7 @@ import shutil
 import sqlite3
 import tarfile
 import uuid
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
@@ -19,9 +18,8 @@ from planwright.checkpoints.private_files import FILE_MODE, close_to_others, pri
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
-    CHECKPOINTS,
-    FILES,
     RECORDS,
+    VERSION,
     no_store,
     read_only,
     read_write,
@@ -70,7 +68,7 @@ def back_up(folder: Path, destination: Path, at: datetime, busy_timeout_s: float
     draft = destination.absolute().with_name(f".{destination.name}.{uuid.uuid4().hex[:8]}")
     try:
         private_folder(draft)
-        files = _copy_databases(folder, draft, busy_timeout_s)
+        files = {RECORDS: _copy_database(folder / RECORDS, draft / RECORDS, busy_timeout_s)}
         blobs = _copy_blobs(folder / BLOBS, draft / BLOBS)
         manifest = Manifest(taken_at=at, files=files, blobs=blobs)
         (draft / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
@@ -87,45 +85,21 @@ def back_up(folder: Path, destination: Path, at: datetime, busy_timeout_s: float
     return manifest
 
 
-def _copy_databases(folder: Path, draft: Path, busy_timeout_s: float) -> dict[str, SavedFile]:
-    files = {}
-    with _one_moment(folder, busy_timeout_s) as sources:
-        for name, source in sources.items():
-            try:
-                with closing(_new_database(draft / name)) as target:
-                    source.backup(target)
-                    target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write
-                    version = store_version(target)
-            except BROKEN as error:
-                raise store_error(folder / name, error) from error
-            size = (draft / name).stat().st_size
-            files[name] = SavedFile(size=size, sha256=hash_of(draft / name), version=version)
-    return files
+def _copy_database(path: Path, copy: Path, busy_timeout_s: float) -> SavedFile:
+    """Copy the database as it is at one moment, as `kill -9` would leave it: every run goes on from that.
 
-
-@contextmanager
-def _one_moment(folder: Path, busy_timeout_s: float) -> Iterator[dict[str, sqlite3.Connection]]:
-    """Open the files for reading as they are at one moment: for that moment nobody writes to any.
-
-    Such a pair is what `kill -9` leaves behind, and every run goes on from that. The files are locked for as
-    long as it takes to begin two reads, and written on while they are copied: a reader of a WAL sees no later
-    commit (sqlite.org/isolation.html).
+    Nothing that is written to it meanwhile is in the copy (sqlite.org/isolation.html).
     """
-    with ExitStack() as opened:
-        sources = {}
-        with ExitStack() as locked:
-            for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
-                try:
-                    lock = locked.enter_context(closing(read_write(folder / name, busy_timeout_s)))
-                    refuse_newer(folder / name, lock, FILES[name])
-                    lock.execute("BEGIN IMMEDIATE")
-                    sources[name] = opened.enter_context(closing(read_only(folder / name)))
-                except BROKEN as error:
-                    raise store_error(folder / name, error) from error
-            for source in sources.values():
-                source.execute("BEGIN")
-                source.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-        yield sources
+    try:
+        with closing(read_write(path, busy_timeout_s)) as writable:  # takes back what a dead process began
+            refuse_newer(path, writable, VERSION)
+        with closing(read_only(path)) as source, closing(_new_database(copy)) as target:
+            source.backup(target)
+            target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write
+            version = store_version(target)
+    except BROKEN as error:
+        raise store_error(path, error) from error
+    return SavedFile(size=copy.stat().st_size, sha256=hash_of(copy), version=version)
 
 
 def _new_database(path: Path) -> sqlite3.Connection:

@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from planwright.checkpoints.database import Database
-from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.thread_state.pruning import keep_newest
-from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store, read_write
+from planwright.checkpoints.upkeep.store_files import RECORDS, VERSION, no_store, read_write
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
-from planwright.domain.errors import SetupError
 from planwright.settings.workspace import StorageSettings
 
 _THREADS = """SELECT c.thread_id, coalesce(max(r.tenant), 'default') AS tenant, max(r.ended_at) AS ended_at,
@@ -62,12 +61,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
     try:
         with closing(read_write(path, retention.storage.busy_timeout_s)) as connection:
             connection.row_factory = sqlite3.Row
-            refuse_newer(path, connection, FILES[RECORDS])
-            if store_version(connection) < FILES[RECORDS]:
-                raise SetupError(
-                    f"{path} is of an older planwright",
-                    "begin a run, which brings it up to date: planwright run",
-                )
+            refuse_newer(path, connection, VERSION)
             connection.execute("BEGIN IMMEDIATE")
             gone = _prune(connection, _rows(connection, _THREADS), retention)
             connection.execute("COMMIT")

@@ -22,10 +22,9 @@ from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_erro
 from planwright.checkpoints.upkeep.backup import INSIDE, MANIFEST, Manifest, hash_of
 from planwright.checkpoints.upkeep.store_files import (
     BLOBS,
-    CHECKPOINTS,
-    FILES,
     RECORDS,
     SIDE_FILES,
+    VERSION,
     read_only,
 )
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
@@ -58,7 +57,7 @@ def restore(backup: Path, folder: Path, at: datetime) -> Restored:
             os.sync()
             _bring_mark(folder)
             set_aside = _set_aside(folder, f"before-{at:%Y%m%dT%H%M%S}Z")
-            for name in (BLOBS, CHECKPOINTS, RECORDS):
+            for name in (BLOBS, RECORDS):
                 if (draft / name).exists():
                     (draft / name).rename(folder / name)
         except OSError as error:
@@ -92,19 +91,18 @@ def _checked(backup: Path, source: Path) -> Manifest:
         manifest = Manifest.model_validate_json((source / MANIFEST).read_text("utf-8"))
     except (OSError, ValidationError, UnicodeDecodeError) as error:
         raise _no_backup(backup, f"{MANIFEST} cannot be read") from error
-    if RECORDS not in manifest.files or manifest.files.keys() - FILES.keys():
+    if manifest.files.keys() != {RECORDS}:
         raise _no_backup(backup, f"{MANIFEST} names other files")
-    for name, saved in manifest.files.items():
-        path = source / name
-        try:
-            if hash_of(path) != saved.sha256:
-                raise _no_backup(backup, f"{name} has been changed since it was taken")
-            with closing(read_only(path)) as connection:
-                refuse_newer(path, connection, FILES[name])
-                if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-                    raise _no_backup(backup, f"{name} was damaged when it was taken")
-        except (OSError, *BROKEN) as error:
-            raise _no_backup(backup, f"{name}: {error}") from error
+    path = source / RECORDS
+    try:
+        if hash_of(path) != manifest.files[RECORDS].sha256:
+            raise _no_backup(backup, f"{RECORDS} has been changed since it was taken")
+        with closing(read_only(path)) as connection:
+            refuse_newer(path, connection, VERSION)
+            if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
+                raise _no_backup(backup, f"{RECORDS} was damaged when it was taken")
+    except (OSError, *BROKEN) as error:
+        raise _no_backup(backup, f"{RECORDS}: {error}") from error
     return manifest
 
 
@@ -123,7 +121,7 @@ def _bring_mark(folder: Path) -> None:
 
 def _set_aside(folder: Path, name: str) -> Path | None:
     """Move the present store into a new folder, within the store."""
-    files = [f"{file}{side}" for file in FILES for side in ("", *SIDE_FILES)]
+    files = [f"{RECORDS}{side}" for side in ("", *SIDE_FILES)]
     present = [folder / file for file in (*files, BLOBS) if (folder / file).exists()]
     if not present:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from planwright.checkpoints.audit.verification import verify_chain
@@ -13,15 +13,7 @@ from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, store_version
 from planwright.checkpoints.upkeep.findings import RESTORE, StoreFinding, several
 from planwright.checkpoints.upkeep.log_check import SET_ASIDE, frames_lost, frames_unread
-from planwright.checkpoints.upkeep.store_files import (
-    BLOBS,
-    CHECKPOINTS,
-    FILES,
-    RECORDS,
-    has_files,
-    no_store,
-    read_only,
-)
+from planwright.checkpoints.upkeep.store_files import BLOBS, RECORDS, VERSION, has_file, no_store, read_only
 from planwright.checkpoints.upkeep.store_rows import unreadable_checkpoints, unreadable_rows
 from planwright.checkpoints.upkeep.store_truth import disagreements
 
@@ -31,27 +23,22 @@ _SHADOWS = ("memories_fts_data", "memories_fts_idx", "memories_fts_docsize", "me
 def check_store(folder: Path) -> list[StoreFinding]:
     """List what is wrong in the store of a folder; nothing for a healthy one. Nothing is written.
 
-    Each file is read as it was at one moment, the checkpoints first: what a run that is worked on records
-    meanwhile is no finding. What is in a file that is damaged proves nothing, and is not looked at.
+    The file is read as it was at one moment: what a run that is worked on records meanwhile is no finding.
+    What is in a file that is damaged proves nothing, and is not looked at.
     Raises SetupError when there is no store.
     """
-    if not has_files(folder):
+    if not has_file(folder):
         raise no_store(folder)
-    lost = [finding for name in FILES for finding in _of_log(folder / name)]
-    findings: list[StoreFinding] = []
-    with ExitStack() as opened:
-        files: dict[str, sqlite3.Connection] = {}
-        for name in (CHECKPOINTS, RECORDS):
-            try:
-                files[name] = opened.enter_context(closing(read_only(folder / name)))
-                files[name].execute("BEGIN")
-            except BROKEN as error:
-                if (folder / name).is_file():
-                    findings.append(StoreFinding(name, f"the file cannot be opened: {error}", RESTORE))
-        for name, connection in files.items():
-            findings += _guarded(name, _of_file(name, connection))
-        if all(finding.note for finding in findings):
-            findings += _of_rows(files, Blobs(folder / BLOBS))
+    path = folder / RECORDS
+    lost = list(_of_log(path))
+    try:
+        with closing(read_only(path)) as records:
+            records.execute("BEGIN")
+            findings = _guarded(RECORDS, _of_file(records))
+            if all(finding.note for finding in findings):
+                findings += _of_rows(records, Blobs(folder / BLOBS))
+    except BROKEN as error:
+        findings = [StoreFinding(RECORDS, f"the file cannot be opened: {error}", RESTORE)]
     return [*lost, *findings]
 
 
@@ -76,50 +63,40 @@ def _of_chain(records: sqlite3.Connection) -> Iterator[StoreFinding]:
         yield StoreFinding(RECORDS, f"{finding.problem}{where}", "planwright audit verify")
 
 
-def _of_rows(files: dict[str, sqlite3.Connection], blobs: Blobs) -> list[StoreFinding]:
-    """Look into files that are whole."""
-    if RECORDS not in files:
-        return [StoreFinding(RECORDS, "the file is not there", RESTORE)]
-    records = files[RECORDS]
-    if store_version(records) < FILES[RECORDS]:
-        return []  # its tables are not yet those that are known here
+def _of_rows(records: sqlite3.Connection, blobs: Blobs) -> list[StoreFinding]:
+    """Look into a file that is whole."""
     findings = _guarded(RECORDS, unreadable_rows(records))
     findings += _guarded(RECORDS, unreadable_checkpoints(records))
     if all(finding.note for finding in findings):
         findings += _guarded(RECORDS, disagreements(records, blobs))
         findings += _guarded(RECORDS, _of_chain(records))
-    if CHECKPOINTS in files:
-        note = "an older program wrote it; what is in it is taken over once, when the store is next used"
-        findings.append(StoreFinding(CHECKPOINTS, note, "", note=True))
     return findings
 
 
-def _of_file(name: str, connection: sqlite3.Connection) -> Iterator[StoreFinding]:
-    version, known = store_version(connection), FILES[name]
-    if version > known:
-        fault = f"a newer planwright wrote it: its tables have version {version}, this program knows {known}"
-        yield StoreFinding(name, fault, f"install that version, or: {RESTORE}")
+def _of_file(connection: sqlite3.Connection) -> Iterator[StoreFinding]:
+    version = store_version(connection)
+    if version > VERSION:
+        fault = (
+            f"a newer planwright wrote it: its tables have version {version}, this program knows {VERSION}"
+        )
+        yield StoreFinding(RECORDS, fault, f"install that version, or: {RESTORE}")
         return
     if broken := [row[0] for row in connection.execute("PRAGMA integrity_check(3)") if row[0] != "ok"]:
-        yield StoreFinding(name, f"the file is damaged: {'; '.join(broken)}", RESTORE)
+        yield StoreFinding(RECORDS, f"the file is damaged: {'; '.join(broken)}", RESTORE)
         return
     if loose := [row[0] for row in connection.execute("PRAGMA foreign_key_check")]:
-        yield StoreFinding(name, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE)
-    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if version == 0 and not tables >= {"checkpoints", "writes"}:  # LangGraph's own saver gives no version
-        fault = "it is a database of another program" if tables else "it holds nothing"
-        yield StoreFinding(name, fault, RESTORE)
-    elif version < known:
-        fault = (
-            f"an older planwright wrote it: its tables have version {version}, this program writes {known}"
+        yield StoreFinding(
+            RECORDS, f"rows refer to rows that are not there, in {', '.join(loose[:3])}", RESTORE
         )
-        yield StoreFinding(name, fault, "nothing: it is brought up to date when it is next used", note=True)
-    elif name == RECORDS:
-        if lacking := sorted(_columns_now() - _columns(connection)):
-            yield StoreFinding(name, f"tables or columns are not there: {several(lacking)}", RESTORE)
-        else:
-            yield from _of_triggers(connection)
-            yield from _of_search(connection)
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if version == 0:
+        fault = "it is a database of another program" if tables else "it holds nothing"
+        yield StoreFinding(RECORDS, fault, RESTORE)
+    elif lacking := sorted(_columns_now() - _columns(connection)):
+        yield StoreFinding(RECORDS, f"tables or columns are not there: {several(lacking)}", RESTORE)
+    else:
+        yield from _of_triggers(connection)
+        yield from _of_search(connection)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The files of a store: `planwright.db`, and `checkpoints.db` of an older program.
+"""The files of a store: `planwright.db`, and the blobs beside it.
 
 What is opened for reading is opened with `mode=ro` (sqlite.org/uri.html) and `query_only`.
 """
@@ -9,13 +9,14 @@ import sqlite3
 from contextlib import ExitStack, closing
 from pathlib import Path
 
-from planwright.checkpoints.migrations import MIGRATIONS, OLD_CHECKPOINT_VERSION
+from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
 from planwright.checkpoints.upkeep.log_check import set_aside
 from planwright.domain.errors import SetupError
 
-RECORDS, CHECKPOINTS, BLOBS = "planwright.db", "checkpoints.db", "blobs"
-FILES = {RECORDS: len(MIGRATIONS), CHECKPOINTS: OLD_CHECKPOINT_VERSION}
+RECORDS, BLOBS = "planwright.db", "blobs"
+VERSION = len(MIGRATIONS)
+"""Version of the tables that this program knows."""
 SIDE_FILES = ("-wal", "-shm", "-journal")
 HOT = (sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_READONLY_RECOVERY)
 BUSY_S = 5.0
@@ -59,39 +60,28 @@ def read_write(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=busy_timeout_s)
 
 
-def open_files(folder: Path) -> dict[str, sqlite3.Connection]:
-    """Open the files of a store for reading, each as it is at one moment; none where there is no store.
-
-    Raises StoreFailed for a file that is damaged, SetupError for one of a newer program.
-    """
-    opened: dict[str, sqlite3.Connection] = {}
-    with ExitStack() as undo:
-        for name in filter(lambda name: (folder / name).is_file(), (CHECKPOINTS, RECORDS)):
-            try:
-                opened[name] = undo.enter_context(closing(read_only(folder / name)))
-                refuse_newer(folder / name, opened[name], FILES[name])
-                opened[name].execute("BEGIN")
-            except BROKEN as error:
-                raise store_error(folder / name, error) from error
-        undo.pop_all()
-    return opened
-
-
 def open_tables(folder: Path) -> sqlite3.Connection:
-    """Open the tables of a store for reading.
+    """Open the tables of a store for reading, as they are at one moment.
 
-    Raises SetupError as `open_files` does, and for a store that is not there.
+    Raises SetupError for a store that is not there or is of a newer program, StoreFailed for a damaged one.
     """
-    for connection in open_files(folder).values():
-        connection.close()
-    if not (folder / RECORDS).is_file():
+    path = folder / RECORDS
+    if not path.is_file():
         raise no_store(folder)
-    return read_only(folder / RECORDS)
+    with ExitStack() as undo:
+        try:
+            connection = undo.enter_context(closing(read_only(path)))
+            refuse_newer(path, connection, VERSION)
+            connection.execute("BEGIN")
+        except BROKEN as error:
+            raise store_error(path, error) from error
+        undo.pop_all()
+    return connection
 
 
-def has_files(folder: Path) -> bool:
-    """Say whether a folder holds any file of a store."""
-    return any((folder / name).is_file() for name in FILES)
+def has_file(folder: Path) -> bool:
+    """Say whether a folder holds the file of a store."""
+    return (folder / RECORDS).is_file()
 
 
 def no_store(folder: Path) -> SetupError:

@@ -55,7 +55,7 @@ OF_CHECKPOINTS = {"checkpoints": "checkpoint", "writes": "value", "contents": "v
 _KINDS: dict[str, tuple[type, ...]] = {"TEXT": (bytes,), "INTEGER": (int,), "REAL": (float,)}
 Problem = Callable[[Any], str | None]
 _NUL = "holds a NUL character"
-_AS_GIVEN = "nothing: a model, a tool or an older program gave it so; the tools of SQLite cut such a text off"
+_AS_GIVEN = "nothing: a model or a tool gave it so; the tools of SQLite cut such a text off"
 
 
 def unreadable_rows(connection: sqlite3.Connection) -> Iterator[StoreFinding]:

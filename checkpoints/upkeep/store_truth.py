@@ -240,9 +240,7 @@ def _begun(records: sqlite3.Connection) -> tuple[dict[str, str], set[str]]:
             begun[run] = thread
             ended = isinstance(status := refs.get("status"), list) and status[0] in TERMINAL
             closing |= {run} if CLOSING in refs or ended else set()
-    query = "SELECT DISTINCT thread_id FROM writes WHERE channel = ?"  # of an older program
-    threads = {row[0] for row in records.execute(query, (CLOSING,))}
-    return begun, closing | {run for run, thread in begun.items() if thread in threads}
+    return begun, closing
 
 
 def _answered(records: sqlite3.Connection) -> set[str]:

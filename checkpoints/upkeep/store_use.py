@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from contextlib import closing
 from pathlib import Path
 
 from planwright.checkpoints.ownership.owners import Owner, Owners, folder_of, owner_of
 from planwright.checkpoints.store_errors import BROKEN
-from planwright.checkpoints.thread_state.adoption import is_open
-from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, read_only
+from planwright.checkpoints.upkeep.store_files import RECORDS, read_only
 from planwright.domain.errors import RunError
+
+# Where a connection locks the file of a database; one in WAL mode does as long as it is open
+# (sqlite.org/src/file/src/os.h: PENDING_BYTE + 2, SHARED_SIZE).
+_SHARED_FIRST, _SHARED_SIZE = 0x40000002, 510
 
 
 def refuse_while_used(folder: Path, *, even_open: bool) -> None:
@@ -22,12 +27,11 @@ def refuse_while_used(folder: Path, *, even_open: bool) -> None:
             f"run {run_id} is being worked on by {owner.label}",
             f"wait for its end, or: planwright cancel {run_id}",
         )
-    for name in FILES if even_open else ():
-        if is_open(folder / name):
-            raise RunError(
-                f"another program has {folder / name} open",
-                "end it (planwright studio, a program of yours, a database browser), then try again",
-            )
+    if even_open and is_open(folder / RECORDS):
+        raise RunError(
+            f"another program has {folder / RECORDS} open",
+            "end it (planwright studio, a program of yours, a database browser), then try again",
+        )
 
 
 def _worked_on(folder: Path) -> list[tuple[str, Owner]]:
@@ -39,3 +43,17 @@ def _worked_on(folder: Path) -> list[tuple[str, Owner]]:
         return []
     owners = Owners(folder_of(folder / RECORDS))
     return [(run_id, owner_of(owner)) for run_id, owner in rows if owners.life_of(owner) != "dead"]
+
+
+def is_open(path: Path) -> bool:
+    """Say whether another process has a connection to a database in WAL mode, or reads or writes it."""
+    if not path.is_file():
+        return False
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, _SHARED_SIZE, _SHARED_FIRST)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

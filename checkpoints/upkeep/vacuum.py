@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from planwright.checkpoints.store_errors import BROKEN, refuse_newer, store_error
-from planwright.checkpoints.upkeep.store_files import FILES, RECORDS, no_store, read_write
+from planwright.checkpoints.upkeep.store_files import RECORDS, VERSION, no_store, read_write
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 
 
@@ -25,20 +25,18 @@ class Vacuumed:
 
 def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:
     """Write the database anew, without gaps. Raises RunError while a process works on a run."""
-    present = [name for name in FILES if (folder / name).is_file()]
-    if RECORDS not in present:
+    if not (folder / RECORDS).is_file():
         raise no_store(folder)
     refuse_while_used(folder, even_open=False)
-    return [_vacuum(folder / name, busy_timeout_s) for name in present]
+    return [_vacuum(folder / RECORDS, busy_timeout_s)]
 
 
 def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
     try:
         with closing(read_write(path, busy_timeout_s)) as connection:
-            refuse_newer(path, connection, FILES[path.name])
+            refuse_newer(path, connection, VERSION)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             before = path.stat().st_size
-            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # a file of an older program has none
             connection.execute("VACUUM")
             for (index,) in connection.execute("SELECT name FROM sqlite_master WHERE name = 'memories_fts'"):
                 # VACUUM may number rows anew (sqlite.org/lang_vacuum.html); the index goes by these numbers

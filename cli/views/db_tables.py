@@ -21,7 +21,7 @@ from sqlite_utils import Database
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
 from planwright.checkpoints.store_errors import BROKEN, check_storable, store_error
-from planwright.checkpoints.upkeep.store_files import RECORDS, no_store, open_files, open_tables
+from planwright.checkpoints.upkeep.store_files import RECORDS, has_file, no_store, open_tables
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import read_server, store_files
 from planwright.domain.errors import SetupError
@@ -117,14 +117,13 @@ def export_tables(name: str, to: Path, shape: Format, workspace: Path) -> int:
 def _tables(settings: Settings) -> Iterator[dict[str, tuple[str, Any]]]:
     """Find the tables by name, each with the file it is in."""
     with ExitStack() as opened:
-        tables: dict[str, tuple[str, Any]] = {}
-        files = open_files(opened.enter_context(store_files(settings)))
-        for file, connection in reversed(files.items()):
-            opened.enter_context(closing(connection))
-            database = Database(connection)
-            names = (name for name in database.table_names() if not name.startswith(_OF_INDEX))
-            tables |= {name: (file, database[name]) for name in names}
-        yield tables
+        folder = opened.enter_context(store_files(settings))
+        if not has_file(folder):
+            yield {}
+            return
+        database = Database(opened.enter_context(closing(open_tables(folder))))
+        names = (name for name in database.table_names() if not name.startswith(_OF_INDEX))
+        yield {name: (RECORDS, database[name]) for name in names}
 
 
 def _selected(connection: sqlite3.Connection, sql: str, most: int) -> tuple[list[str], list[Row]]:

@@ -20,7 +20,7 @@ from planwright.checkpoints.upkeep.findings import StoreFinding
 from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
 from planwright.checkpoints.upkeep.restore import restore
 from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.checkpoints.upkeep.store_files import RECORDS, has_files, no_store
+from planwright.checkpoints.upkeep.store_files import RECORDS, has_file, no_store
 from planwright.checkpoints.upkeep.store_use import refuse_while_used
 from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
@@ -46,11 +46,11 @@ def show_check(workspace: Path, as_json: bool) -> int:
 
 
 def _show_check(folder: Path, as_json: bool, setback: Setback | None) -> int:
-    findings = check_store(folder) if has_files(folder) else []
+    findings = check_store(folder) if has_file(folder) else []
     findings += [StoreFinding(RECORDS, setback.error().cause, ACCEPT)] if setback else []
     if as_json:
         _print({"healthy": not _faults(findings), "findings": [_fields(finding) for finding in findings]})
-    elif has_files(folder):
+    elif has_file(folder):
         _show(findings, HEALTHY)
     else:
         print(no_store(folder))
@@ -145,7 +145,7 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
     """Copy the store of the workspace into PostgreSQL, and say how the settings are to name it."""
     settings = load_trusted(workspace)
     refuse_on_server(settings, "copy it with its own tools: pg_dump, then psql")
-    if not has_files(settings.store_folder):
+    if not has_file(settings.store_folder):
         raise no_store(settings.store_folder)
 
     def check_unused() -> None:

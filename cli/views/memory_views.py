@@ -88,10 +88,8 @@ def _rows(
 ) -> list[Report]:
     if not has_store(settings):
         return []
-    database = open_store(settings)
-    if not database.has(table):
-        return []
-    return [{**row, "tags": json.loads(row["tags"])} for row in database.query(query, parameters)]
+    rows = open_store(settings).query(query, parameters)
+    return [{**row, "tags": json.loads(row["tags"])} for row in rows]
 
 
 def _table(rows: Sequence[Report], columns: Sequence[str]) -> Table:

@@ -26,7 +26,7 @@ from planwright.checkpoints.store_errors import (
     store_error,
     store_version,
 )
-from planwright.checkpoints.upkeep.store_files import CHECKPOINTS, RECORDS, read_only
+from planwright.checkpoints.upkeep.store_files import RECORDS, read_only
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError, SetupError, StoreFailed
 from planwright.presentation.rows import Report
@@ -66,11 +66,6 @@ class StoreReader:
         """Run what reads several rows together; its rows come as tuples."""
         return job(self._connection)
 
-    def has(self, *tables: str) -> bool:
-        """Say whether tables are there; a store that no newer version has written to yet lacks some."""
-        names = {row["name"] for row in self.query("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return names.issuperset(tables)
-
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
@@ -96,7 +91,7 @@ def has_store(settings: Settings) -> bool:
     restore = "planwright db check, then: planwright db restore BACKUP"
     if path.exists():
         raise SetupError(f"{path} is no file", restore)
-    if (folder / CHECKPOINTS).is_file() or (folder / "blobs").is_dir():
+    if (folder / "blobs").is_dir():
         raise SetupError(f"{path} is gone, and there is more of the store beside it", restore)
     return False
 

@@ -255,14 +255,12 @@ def report(settings: Settings, run_id: str) -> Report:
 
 
 def _approvers(gate: GateRow) -> list[str]:
-    """Name who has approved at a gate where several have to; a store of an older version holds none."""
+    """Name who has approved at a gate where several have to."""
     return [str(approval["by"]) for approval in json.loads(gate.get("approvals") or "[]")]
 
 
 def _verdicts(database: StoreReader, run_id: str) -> list[Report]:
-    """Read the verdicts over a run, oldest first; a store that no newer version has written to has none."""
-    if not database.has("verdicts"):
-        return []
+    """Read the verdicts over a run, oldest first."""
     query = "SELECT content, revision, at FROM verdicts WHERE run_id = ? ORDER BY rowid"
     rows = database.query(query, (run_id,))
     return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
@@ -286,8 +284,6 @@ def _newest(database: StoreReader, run_id: str, kind: str, key: str = "%") -> An
 
 def _source(database: StoreReader, run_id: str) -> Report:
     """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
-    if not database.has("forks", "compensations"):
-        return {"forked_from": None, "undo": False, "undone_by": []}
     query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ? AND source_run <> ''"
     came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
     query = (

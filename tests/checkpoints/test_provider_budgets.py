@@ -286,20 +286,6 @@ async def test_what_is_settled_twice_counts_once(budgets: Budgets) -> None:
     assert (limit.used, (await budgets.spent("run_1", NOW)).tokens) == (40, 40)
 
 
-def test_a_store_from_before_keeps_what_its_providers_have_used(tmp_path: Path) -> None:
-    ours = next(n for n, script in enumerate(MIGRATIONS) if "usage_days" in script)
-    old = Database(tmp_path / "planwright.db", MIGRATIONS[:ours])
-    row = "INSERT INTO usage (id, kind, settled, tenant, run_id, provider, tokens, calls, expires_at, at)"
-    values = "VALUES (?, ?, ?, 'acme', 'run_0', 'local', 30, 0, 0, '2026-11-21T08:00:00+00:00')"
-    rows = [("a", "model", 1), ("b", "model", 1), ("c", "tool", 1), ("d", "model", 0)]
-    old.call("fill", lambda c: c.executemany(f"{row} {values}", rows).rowcount)
-    old.close()
-    database = Database(tmp_path / "planwright.db", MIGRATIONS)
-    (limit,) = asyncio.run(Budgets(database, TTL).of_provider("acme", "local", HUNDRED, NOW))
-    database.close()
-    assert limit.used == 60
-
-
 def test_no_sum_of_a_window_walks_over_the_calls(tmp_path: Path) -> None:
     database = Database(tmp_path / "planwright.db", MIGRATIONS)
     asked: list[str] = []

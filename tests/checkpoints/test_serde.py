@@ -19,7 +19,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command, Interrupt, Overwrite, Send
 
 from planwright.checkpoints.serde import EXT_TAGGED, MOST_KEPT, AllowListedSerializer, storable
-from planwright.checkpoints.tags import NAMES_BEFORE_TAGS, TAG_OF, TAGS
+from planwright.checkpoints.tags import TAG_OF, TAGS
 from planwright.domain import chain as chains
 from planwright.domain import plan, results, verified_step
 from planwright.domain.errors import SetupError
@@ -207,16 +207,6 @@ def test_our_types_are_written_by_their_tags_and_no_class_is_named() -> None:
     assert kind == "msgpack"
     assert b"planwright." not in data
     assert all(tag.encode() in data for tag in TAGS)
-
-
-def test_what_was_written_before_there_were_tags_is_read() -> None:
-    former = {tag: name for name, tag in NAMES_BEFORE_TAGS.items()}
-    assert former.keys() == TAGS.keys()
-    for tag, kind in TAGS.items():
-        written = ext(5, *former[tag], SAMPLES[kind].model_dump(), "model_validate_json")
-        sent = ext(1, "langgraph.types", "Send", ["lane", {"step_task": written}])
-        assert read({"a": [written]}) == {"a": [SAMPLES[kind]]}
-        assert read(sent) == Send("lane", {"step_task": SAMPLES[kind]})
 
 
 def test_bytes_that_make_no_valid_value_are_refused() -> None:

@@ -109,12 +109,6 @@ def test_a_thread_that_is_not_there_makes_no_store(command: str, desk: Desk) -> 
     assert not (desk.folder / ".planwright").exists()
 
 
-@pytest.mark.parametrize("table", ["forks", "compensations"])
-def test_a_store_from_before_there_were_forks_can_be_shown(desk: Desk, waiting: Waiting, table: str) -> None:
-    desk.rows(f"DROP TABLE {table}")
-    assert desk.run("show", waiting.thread_id, "--json").json["forked_from"] is None
-
-
 def test_a_run_goes_on_with_a_thread_and_knows_what_was_said(desk: Desk) -> None:
     first = desk.run("run", "What time is it?", "--json").json
     second = desk.run("run", "What tickets are open?", "--continue", first["run_id"], "--json").json

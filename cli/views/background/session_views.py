@@ -56,8 +56,9 @@ def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -
 
 
 def _sessions(settings: Settings, open_only: bool, page: Page) -> tuple[list[Session], int]:
-    if not has_store(settings) or not (store := open_store(settings)).has("sessions"):
+    if not has_store(settings):
         return [], 0
+    store = open_store(settings)
     place = {"open": int(open_only), "limit": page.limit, "skipped": page.skipped}
     rows = [Session.model_validate(row) for row in store.query(_LIST, place)]
     return rows, int(next(store.query(_COUNT, {"open": int(open_only)}))["count"])
@@ -109,7 +110,7 @@ def show_session(thread: str, workspace: Path, as_json: bool) -> int:
 def session_standing(settings: Settings, thread: str) -> tuple[Session, Progress]:
     """Read how a session stands and how far it is. Raises RunError for none, and for a run that is none."""
     run, store = find_run(settings, thread), open_store(settings)
-    rows = list(store.query(_SESSION, {"id": run["run_id"]})) if store.has("sessions") else []
+    rows = list(store.query(_SESSION, {"id": run["run_id"]}))
     if not rows:
         cause = f"run {run['run_id']} was not begun in the background"
         raise RunError(cause, f"see it: planwright show {run['thread_id']}")

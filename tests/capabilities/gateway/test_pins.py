@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.capability import capability
+from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy, read_policy

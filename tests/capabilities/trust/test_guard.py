@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
 import sqlite3
-import subprocess
 import sys
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -27,7 +25,6 @@ from planwright.capabilities.trust.guard import (
 from planwright.checkpoints.consent.allow_rules import AllowRules
 from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.checkpoints.consent.folder_trust import FolderTrust, trust_below
-from planwright.checkpoints.thread_state.adoption import adopt_checkpoints
 from planwright.domain.errors import SetupError
 from planwright.graph.building import build_graph, open_agent
 from planwright.settings.settings import Settings, load
@@ -218,49 +215,6 @@ def test_a_store_of_this_machine_is_asked_for_nowhere_and_its_copy_everywhere(
     with pytest.raises(FolderUntrusted, match=r"planwright\.db"):
         open_agent(tmp_path / "theirs")
     open_agent(tmp_path / "theirs", trusted=True).close()
-
-
-def old_checkpoints(folder: Path) -> Path:
-    """Make the file in which an older program kept checkpoints, with a log."""
-    folder.mkdir()
-    path = folder / "checkpoints.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(
-            "CREATE TABLE checkpoints (thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, type,"
-            " checkpoint, metadata)"
-        )
-        connection.execute(
-            "CREATE TABLE writes (thread_id, checkpoint_ns, checkpoint_id, task_id, task_path, idx, channel,"
-            " type, value)"
-        )
-    return path
-
-
-def test_checkpoints_of_elsewhere_are_asked_for_in_a_folder_without_the_right_to_write(
-    tmp_path: Path, other_machine: Path
-) -> None:
-    path = old_checkpoints(tmp_path / ".planwright")
-    path.parent.chmod(0o555)
-    way = LESS_OF_ROOT if os.geteuid() == 0 else ()
-    opens = "import sys; from planwright.graph.building import open_agent; open_agent(sys.argv[1])"
-    words = [*way, sys.executable, "-P", "-c", opens, str(tmp_path)]
-    said = subprocess.run(words, capture_output=True, text=True, check=False).stderr
-    path.parent.chmod(0o755)
-    assert "FolderUntrusted" in said
-    assert "checkpoints.db (opens)" in said
-
-
-def test_checkpoints_of_elsewhere_are_taken_over_by_nobody_who_did_not_ask(
-    tmp_path: Path, other_machine: Path
-) -> None:
-    path = old_checkpoints(tmp_path / ".planwright")
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        connection.execute("CREATE TABLE adopted_files (name TEXT PRIMARY KEY)")
-        with pytest.raises(SetupError, match="nobody trusts it"):
-            adopt_checkpoints(connection, path.parent)
-        assert connection.execute("SELECT * FROM adopted_files").fetchall() == []
-    assert path.is_file()
 
 
 def test_a_database_that_is_only_just_begun_asks_nobody(tmp_path: Path, other_machine: Path) -> None:

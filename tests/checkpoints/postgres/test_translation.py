@@ -24,7 +24,6 @@ OF_FILES = (
     "checkpoints.upkeep",
     "checkpoints.consent.store_origin",
     "checkpoints.engines",
-    "checkpoints.thread_state.adoption",
     "checkpoints.postgres",
 )
 OF_OTHERS = (

@@ -72,7 +72,7 @@ def test_a_text_with_a_nul_is_no_damage_and_damage_beside_it_is_found(desk: Desk
     tables = desk.rows(
         "SELECT t.name FROM sqlite_master t, pragma_table_info(t.name) c WHERE c.name = 'thread_id'"
     )
-    for (table,) in tables:  # as an older program took it
+    for (table,) in tables:
         desk.change(f"UPDATE {table} SET thread_id = thread_id || char(0)")
     done = desk.run("db", "check")
     assert done.code == 0, done.stdout
@@ -98,15 +98,6 @@ def test_a_title_that_was_changed_is_found(desk: Desk) -> None:
     done = desk.run("db", "check")
     assert done.code == 1
     assert "threads have other titles than they were given" in done.stdout
-
-
-def test_a_store_of_an_older_version_is_checked_without_a_change(desk: Desk, waiting: Waiting) -> None:
-    desk.change("DROP TABLE file_versions")
-    desk.change("PRAGMA user_version = 17")
-    done = desk.run("db", "check")
-    assert done.code == 0
-    assert "an older planwright wrote it: its tables have version 17" in done.stdout
-    assert desk.rows("PRAGMA user_version") == [(17,)]
 
 
 @pytest.mark.parametrize(
