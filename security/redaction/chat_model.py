@@ -10,6 +10,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from planwright.security.redaction.chunks import RedactedChunks
+from planwright.security.redaction.key_forms import without_keys, without_keys_in
 from planwright.security.redaction.redactor import Redactor
 
 M = TypeVar("M", bound=BaseMessage)
@@ -38,6 +39,30 @@ def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
 def redacted_messages(messages: Sequence[M], redactor: Redactor) -> list[M]:
     """Put the secrets in messages out of sight; messages without any stay the same objects."""
     return [_clean(message, redactor) for message in messages]
+
+
+def messages_without_keys(messages: Sequence[M]) -> list[M]:
+    """Put keys that are known by their form out of the words and calls of messages; what a provider
+    wants back stays as it is.
+    """
+    return [_without_keys(message) for message in messages]
+
+
+def _without_keys(message: M) -> M:
+    blocks = message.content if isinstance(message.content, list) else []
+    content = [
+        {**block, "text": without_keys(str(block["text"]))}
+        if isinstance(block, dict) and block.get("type") == "text"
+        else without_keys(block)
+        if isinstance(block, str)
+        else block
+        for block in blocks
+    ]
+    fields = {"content": content if blocks else without_keys_in(message.content)}
+    if calls := getattr(message, "tool_calls", None):
+        fields["tool_calls"] = without_keys_in(calls)
+    changed = {name: new for name, new in fields.items() if new != getattr(message, name)}
+    return message.model_copy(update=changed) if changed else message
 
 
 def _clean(message: M, redactor: Redactor) -> M:
