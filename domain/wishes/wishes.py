@@ -102,8 +102,11 @@ def _read(sentence: str) -> tuple[set[str], Wish] | None:
     spoken = {name for name, size in sizes.items() if size == most}
     readings = {name: _reading(sentence, plain, _languages()[name]) for name in spoken - {OTHER}}
     known = {name: reading for name, reading in readings.items() if reading}
-    if not known or (OTHER in spoken and most) or any(reading.doubted for reading in known.values()):
+    if not known or (OTHER in spoken and most):
         return None
+    if doubted := [reading for reading in known.values() if reading.doubted]:
+        acts = all(reading.wish.effect == reading.wish.sentence != "" for reading in doubted)
+        return (set(known), _NO_WISH) if acts else None  # "Put it there if …" turns no other sentence round
     return set(known), known[min(known)].wish
 
 
