@@ -26,13 +26,13 @@ class ReadableFiles:
         self._named = tuple(named)
 
     @cached_property
-    def _listed(self) -> re.Pattern[str]:
-        patterns = ["/".join(folded_parts(PurePosixPath(one).parts)) for one in self._readable]
+    def _pattern(self) -> re.Pattern[str]:
+        patterns = ["/".join(folded_parts(PurePosixPath(path).parts)) for path in self._readable]
         return re.compile("|".join(map(_regex, patterns)) or r"(?!)")
 
     def lists(self, parts: tuple[str, ...]) -> bool:
         """Say whether a path is one that somebody has listed."""
-        return self._listed.fullmatch("/".join(folded_parts(parts))) is not None
+        return self._pattern.fullmatch("/".join(folded_parts(parts))) is not None
 
     def why_not(self, parts: tuple[str, ...]) -> str:
         """Say why a path is not read; empty where it is."""

@@ -80,7 +80,7 @@ def wishes(request: str) -> tuple[Wish, ...]:
     """List what a user wishes in a message; nothing where a word refuses, or a sentence is not recognised."""
     if len(request) > MOST:
         return ()
-    found: list[Wish] = []
+    wished: list[Wish] = []
     spoken: set[str] = set()
     for sentence in map(str.strip, _END.split(own_words(request))):
         if not _GAPS.sub("", sentence):
@@ -90,8 +90,8 @@ def wishes(request: str) -> tuple[Wish, ...]:
         names, wish = read
         spoken |= names
         if GAP not in sentence:
-            found.append(wish)
-    return () if _refuses(request, spoken) else tuple(wish for wish in found if wish.sentence)
+            wished.append(wish)
+    return () if _refuses(request, spoken) else tuple(wish for wish in wished if wish.sentence)
 
 
 def _read(sentence: str) -> tuple[set[str], Wish] | None:

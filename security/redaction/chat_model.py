@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from planwright.security.redaction.chunks import RedactedChunks
@@ -49,20 +49,27 @@ def messages_without_keys(messages: Sequence[M]) -> list[M]:
 
 
 def _without_keys(message: M) -> M:
-    blocks = message.content if isinstance(message.content, list) else []
-    content = [
-        {**block, "text": without_keys(str(block["text"]))}
-        if isinstance(block, dict) and block.get("type") == "text"
-        else without_keys(block)
-        if isinstance(block, str)
-        else block
-        for block in blocks
-    ]
-    fields = {"content": content if blocks else without_keys_in(message.content)}
-    if calls := getattr(message, "tool_calls", None):
-        fields["tool_calls"] = without_keys_in(calls)
+    fields: dict[str, object] = {"content": _readable(message.content)}
+    if isinstance(message, AIMessage) and message.tool_calls:
+        fields["tool_calls"] = [
+            {**call, "args": without_keys_in(call["args"])} for call in message.tool_calls
+        ]
     changed = {name: new for name, new in fields.items() if new != getattr(message, name)}
     return message.model_copy(update=changed) if changed else message
+
+
+def _readable(content: str | list[str | dict[str, object]]) -> object:
+    """Put keys out of the texts of a message; blocks of other kinds stay as they are."""
+    if isinstance(content, str):
+        return without_keys(content)
+    return [
+        without_keys(block)
+        if isinstance(block, str)
+        else {**block, "text": without_keys(str(block["text"]))}
+        if block.get("type") == "text"
+        else block
+        for block in content
+    ]
 
 
 def _clean(message: M, redactor: Redactor) -> M:

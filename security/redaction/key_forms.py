@@ -7,9 +7,9 @@ with a mark of its own, and no two parts of one can take the same letters, so a 
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
 
-T = TypeVar("T")
+from pydantic import JsonValue
+
 _LINE = r"(?:\s|\\[nr])+"  # as it is, or in JSON
 _BODY = rf"[A-Za-z0-9+/=]{{16,}}(?:{_LINE}[A-Za-z0-9+/=]{{4,}})*"
 _PRIVATE_KEY = (
@@ -57,16 +57,13 @@ def without_keys(text: str) -> str:
     return _KEY.sub(lambda key: f"[REDACTED {(key.lastgroup or '').replace('_', '-')}]", text)
 
 
-def without_keys_in(value: T) -> T:
+def without_keys_in(value: JsonValue) -> JsonValue:
     """Put `[REDACTED form]` in the place of each key in a JSON value."""
-    changed: Any = value
     if isinstance(value, str):
-        changed = without_keys(value)
-    elif isinstance(value, dict):
-        changed = {name: without_keys_in(held) for name, held in value.items()}
-    elif isinstance(value, list):
-        changed = [without_keys_in(held) for held in value]
-    return changed  # type: ignore[no-any-return]
+        return without_keys(value)
+    if isinstance(value, dict):
+        return {name: without_keys_in(held) for name, held in value.items()}
+    return [without_keys_in(held) for held in value] if isinstance(value, list) else value
 
 
 def holds_private_key(data: bytes) -> bool:

@@ -119,6 +119,7 @@ def test_messages_lose_keys_in_words_blocks_and_calls_and_nothing_else() -> None
     clean = messages_without_keys([plain, said, told])
     assert clean[0] is plain
     assert clean[1].content == [{"type": "text", "text": "[REDACTED github-token]"}, signed]
+    assert isinstance(clean[1], AIMessage)
     assert clean[1].tool_calls[0]["args"] == {"text": ["[REDACTED github-token]"]}
     assert clean[2].content == "it is [REDACTED github-token]"
     assert said.tool_calls[0]["args"] == {"text": [key]}
