@@ -22,7 +22,8 @@ from planwright.capabilities.policy.file import Match
 from planwright.checkpoints.consent.approval_scope import ArgumentRule
 from planwright.checkpoints.consent.approvers import check_approver
 from planwright.domain.errors import GateError
-from planwright.domain.own_words import holds, says, wanted_words
+from planwright.domain.own_words import holds, says
+from planwright.domain.wishes.wishes import wishes
 from planwright.security.credentials import Caller
 from planwright.security.people import People, spelled
 from planwright.settings.egress import on_list, read_host_port
@@ -150,7 +151,7 @@ def _approves(name: str, other: str) -> bool:
 
 
 def _is_own_word(name: str, other: str) -> bool:
-    return holds(wanted_words(f"Please send it to {name} today"), other)
+    return any(holds(wish.effect, other) for wish in wishes(f"Please send it to {name} today"))
 
 
 def _is_own_sentence(name: str, other: str) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 
 import cel
 
-from planwright.domain.own_words import holds, wanted_words
+from planwright.domain.own_words import holds
+from planwright.domain.wishes.wishes import wishes
 
 # Those of cel-rust 0.14, which cannot be asked: it says "undefined function" of wrong arguments, too.
 FUNCTIONS = frozenset(
@@ -31,7 +32,9 @@ def program_of(source: str) -> cel.Program:
 def context_of(values: Mapping[str, object], request: str = "") -> cel.Context:
     """Turn values into CEL's own. Raises ValueError for what it cannot hold, e.g. half a surrogate"""
     context = cel.Context(dict(values))
-    context.add_function("from_user", lambda value: holds(wanted_words(request), str(value)))
+    context.add_function(
+        "from_user", lambda value: any(holds(wish.sentence, str(value)) for wish in wishes(request))
+    )
     return context
 
 

@@ -19,7 +19,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.reserved_paths import Reserved, reserved_paths
 from planwright.domain.errors import CapabilityForbidden
 from planwright.domain.own_words import folded
-from planwright.security.jail import folded_parts
+from planwright.security.key_files import folded_parts
 from planwright.settings.files import PROGRAMS
 
 _PACKAGES = ("site-packages", "dist-packages", "node_modules", "__pypackages__", "__pycache__")

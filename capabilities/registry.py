@@ -22,20 +22,9 @@ from planwright.domain.plan import CLOSING, WHOLE
 from planwright.settings.profile import RunProfile, stands_for
 from planwright.settings.settings import FILE_NAME
 
-BUILT_IN = (
-    *(
-        "clock",
-        "memory",
-        "files",
-        "documents",
-        "mail.mail",
-        "mail.drafts",
-        "mail.smtp",
-        "calendar",
-        "tickets",
-        "sql",
-    ),
-    *("channel", "http", "text", "answer", "delegate", "results", "chain"),
+BUILT_IN = tuple(
+    "clock memory files documents mail.mail mail.drafts mail.smtp calendar tickets sql channel http text answer"
+    " delegate results chain".split()
 )
 ALWAYS = ("datetime.now", "memory.search")
 TOOL_SEARCH = "tools.search"  # how a loop asks for more tools; it is no capability

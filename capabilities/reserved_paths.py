@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from planwright.capabilities.mcp.command_files import command_files
 from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, read_entries
 from planwright.domain.errors import CapabilityForbidden, SetupError
-from planwright.security.jail import folded_parts
+from planwright.security.key_files import folded_parts
 from planwright.settings.settings import Settings, child_environment
 
 CASES_FOLDER = "evals"
@@ -51,6 +51,13 @@ def reserved_paths(settings: Settings) -> Iterator[Reserved]:
         ) from error
     for server in servers:
         yield from _of_server(settings.workspace, server)
+
+
+def named_files(settings: Settings) -> Iterator[Reserved]:
+    """List the files that settings name, such as keys and instructions; no sources of data."""
+    for name, path in _files_in(settings, ""):
+        if not name.startswith("sources."):
+            yield from _at(settings.workspace, path, f"the setting {name}")
 
 
 def _files_in(section: BaseModel, where: str) -> Iterator[tuple[str, Path]]:

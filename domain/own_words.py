@@ -49,16 +49,8 @@ _OWN = frozenset(
     "my mine our mein meine meiner unser unsere mon ma mes notre nos mi mis nuestro nuestra mio mia miei"
     " nostro nostra meu minha meus minhas nosso nossa mijn onze".split()
 )
-# What turns a sentence round, in the same languages: what it names may be what nobody wants.
-_NO = re.compile(
-    r"\b(?:not|never|no(?!\W{0,2}\d)|none|nothing|nobody|neither|nor|cannot|without|except|instead|avoid|stop"
-    r"|refuse|beware|decline"
-    r"|nicht|nie|niemals|kein\w*|ohne|außer|statt|ne|pas|jamais|sans|sauf|nunca|jamás|sin|ninguno|non|mai|senza"
-    r"|não|sem|niet|nooit|geen|zonder)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 _IS = frozenset("is are was ist sind heißt est sont es son è sono é são zijn".split())
-_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
+OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u024f]")
 _SECRET = re.compile(
     r"\b(?:pass(?:word|phrase|code|wort)|kennwort|pin(?: code)?|cvv|secret|token|api[ _-]?key|private key"
     r"|credit card|iban|ssn|social security)s?\b|\[REDACTED ",
@@ -85,12 +77,6 @@ def own_words(request: str) -> str:
     return own if len(own) <= MOST else f"{own[:MOST]} {GAP}"
 
 
-def wanted_words(request: str) -> str:
-    """Put a gap into the user's own words for each sentence that says no: it may name what must not be."""
-    sentences = _sentences(_words(own_words(request)), questions=True)
-    return " ".join(GAP if _NO.search(sentence) else sentence for sentence in sentences)
-
-
 def speaks_of_user(request: str) -> bool:
     """Say whether a message speaks of its user: "I …", "my … is …", or for good: "always …".
 
@@ -101,7 +87,7 @@ def speaks_of_user(request: str) -> bool:
     words = [word.replace("’", "'") for word in _WORD.findall(own.lower())]
     owns = (n for n, word in enumerate(words) if word in _OWN)
     states = any(_IS.intersection(words[n + 2 : n + 6]) for n in owns)
-    return states or not _SPEAKER.isdisjoint(words) or bool(_OTHER_SCRIPT.search(own))
+    return states or not _SPEAKER.isdisjoint(words) or bool(OTHER_SCRIPT.search(own))
 
 
 def holds(text: str, part: str) -> bool:
@@ -111,7 +97,7 @@ def holds(text: str, part: str) -> bool:
     `1500` of `-1500`, `kim@a.example` of `max.kim@a.example.org` or `plan.md` of `old/plan.md`.
     """
     is_path = "@" not in part and _PATH.search(part) is not None
-    sought, within = (_spaced(part), _spaced(text)) if is_path else (_plain(part), _plain(text))
+    sought, within = (trimmed(part), trimmed(text)) if is_path else (_plain(part), _plain(text))
     name = part.strip(_SPACES)
     if sought not in within or (_NAME.fullmatch(name) and (name != part or name[-1] in _STOPS)):
         return False  # a name with a dot at its end is another one; in a text, that ends the sentence
@@ -152,13 +138,13 @@ def exact_words(text: str) -> list[str]:
     return [word.strip(".,;:!?()[]\"'“”") for word in text.split() if _EXACT.search(word)]
 
 
-def _sentences(words: list[str], *, questions: bool = False) -> Iterator[str]:
-    """Walk the sentences of a text, with or without questions."""
+def _sentences(words: list[str]) -> Iterator[str]:
+    """Walk the sentences of a text by its words, without questions."""
     start = 0
     for end, (word, then) in enumerate(zip(words, [*words[1:], ""], strict=False), 1):
         stops = word[-1] in ".!?" and not then[:1].islower() and not _shortened(word)
         if stops or not then:
-            if questions or word[-1] != "?":
+            if word[-1] != "?":
                 yield " ".join(words[start:end])
             start = end
 
@@ -179,10 +165,11 @@ def folded(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return folded(_spaced(text))
+    return folded(trimmed(text))
 
 
-def _spaced(text: str) -> str:
+def trimmed(text: str) -> str:
+    """Spell a text with single spaces, and without what may end a sentence."""
     return " ".join(_words(text)).rstrip(f"{_STOPS} ")
 
 

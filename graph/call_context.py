@@ -6,10 +6,12 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import Chains
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
+from planwright.capabilities.reserved_paths import named_files
 from planwright.capabilities.trust.workspace_modules import module_homes
 from planwright.checkpoints.stores import Stores
 from planwright.security.egress.network import Network
 from planwright.security.jail import READ_ONLY, Jail
+from planwright.security.key_files import ReadableFiles
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
 
@@ -37,11 +39,14 @@ def open_call_context(
 def workspace_jail(settings: Settings) -> Jail:
     """Jail file capabilities in the workspace, outside the program's own store; its code is read-only.
 
-    Its code are the listed modules, and what they import from beside them.
+    Keys, and what settings name, are not read unless they are listed. Its code are the listed modules, and
+    what they import from beside them.
     """
     workspace, store = settings.workspace.resolve(), settings.store_folder.resolve()
     inside = store.is_relative_to(workspace) and store != workspace
     hidden = (store.relative_to(workspace).as_posix(),) if inside else ()
     modules = settings.capabilities.modules
     code = {*(name.partition(".")[0] for name in modules), *module_homes(workspace, modules)}
-    return Jail(workspace, hidden, (*READ_ONLY, *code, *(f"{name}.py" for name in code)))
+    named = [(path.parts, path.named_by) for path in named_files(settings)]
+    reading = ReadableFiles(settings.files.readable, named)
+    return Jail(workspace, hidden, (*READ_ONLY, *code, *(f"{name}.py" for name in code)), reading)

@@ -23,6 +23,7 @@ from planwright.models.replies.stream_watch import StreamedReply, StreamWatch
 from planwright.models.replies.structured import asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
 from planwright.models.replies.written_calls import with_written_calls
+from planwright.security.redaction.chat_model import messages_without_keys
 from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation
@@ -62,7 +63,8 @@ class ProviderCalls:
         try:
             with Receiver() as received:
                 async with limit:
-                    reply = await model.ainvoke(messages, read.config(call.place), **options)
+                    sent = messages_without_keys(messages)
+                    reply = await model.ainvoke(sent, read.config(call.place), **options)
         except Exception as error:
             late = limit.expired() and isinstance(error, TimeoutError)
             in_code = provider is None and not route.embedded

@@ -17,6 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.security.key_files import ReadableFiles, folded_parts
+from planwright.security.redaction.key_forms import holds_private_key
 
 # Ours, git's, and the LangGraph server's, whose pickles run code when it reads them; and files that
 # hold keys or start programs. Wherever they are: a workspace may hold another one.
@@ -34,13 +36,18 @@ class Jail:
     """Read and write files inside a folder.
 
     What is in HIDDEN is out of reach wherever it stands, what is in `hidden` at its path from the root;
-    `read_only` paths can be read and not written.
+    `read_only` paths can be read and not written; `reading` says what is read.
     """
 
     def __init__(
-        self, root: Path, hidden: tuple[str, ...] = (), read_only: tuple[str, ...] = READ_ONLY
+        self,
+        root: Path,
+        hidden: tuple[str, ...] = (),
+        read_only: tuple[str, ...] = READ_ONLY,
+        reading: ReadableFiles | None = None,
     ) -> None:
         self.root = root.resolve()
+        self._reading = reading or ReadableFiles()
         self._hidden = tuple(folded_parts(PurePosixPath(name).parts) for name in hidden)
         self._read_only = tuple(folded_parts(PurePosixPath(name).parts) for name in read_only)
 
@@ -63,6 +70,13 @@ class Jail:
         self._refuse_links(pure)
         return pure.parts
 
+    def check_readable(self, path: str) -> tuple[str, ...]:
+        """Split the path of a file that is to be read. Raises CapabilityForbidden where it is not."""
+        parts = self.check(path)
+        if why := self._reading.why_not(parts):
+            raise _not_read(path, why)
+        return parts
+
     def read(self, path: str, limit: int = LARGEST) -> str:
         """Read a text file."""
         return self.read_bytes(path, limit).decode("utf-8", errors="replace")
@@ -73,6 +87,8 @@ class Jail:
             data = file.read(limit + 1)
         if len(data) > limit:
             raise CapabilityRejected(f"{path} is larger than {limit / 1_000_000:g} MB")
+        if holds_private_key(data) and not self._reading.lists(self.check(path)):
+            raise _not_read(path, "a private key is in it")
         return data
 
     def beginning(self, path: str, size: int) -> tuple[bytes, int] | None:
@@ -162,7 +178,7 @@ class Jail:
         folder = self._descend(here.parts, str(here))
         try:
             with os.scandir(folder) as entries:
-                visible = [e for e in entries if not e.name.startswith(".") and _speakable(e.name)]
+                visible = [e for e in entries if self._lists(here, e.name) and _speakable(e.name)]
                 folders = sorted(entry.name for entry in visible if entry.is_dir(follow_symlinks=False))
                 names = sorted(entry.name for entry in visible if entry.is_file(follow_symlinks=False))
         except OSError as error:
@@ -170,6 +186,9 @@ class Jail:
         finally:
             os.close(folder)
         return folders, [name for name in names if not self._hides((here / name).parts)]
+
+    def _lists(self, here: PurePosixPath, name: str) -> bool:
+        return not name.startswith(".") or self._reading.lists((here / name).parts)
 
     def _hides(self, parts: tuple[str, ...]) -> bool:
         names = folded_parts(parts)
@@ -189,6 +208,7 @@ class Jail:
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
         """Open a plain file for reading."""
+        self.check_readable(path)
         with self._parent(path) as (folder, name):
             try:
                 _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -231,13 +251,6 @@ class Jail:
         return folder
 
 
-def folded_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Fold names as file systems do that ignore case, hidden marks or a last dot (CVE-2014-9390)."""
-    plain = (unicodedata.normalize("NFKC", part) for part in parts)
-    seen = ("".join(c for c in part if unicodedata.category(c) != "Cf") for part in plain)
-    return tuple(unicodedata.normalize("NFKC", part.casefold()).rstrip(". ") or part for part in seen)
-
-
 def _plain(path: str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise CapabilityRejected(f"{path} is not a file")
@@ -261,6 +274,12 @@ def _outside(path: str, why: str) -> CapabilityForbidden:
     return CapabilityForbidden(
         f"the path {path!r} is outside the workspace: {why}",
         "name a file below the workspace folder, relative to it",
+    )
+
+
+def _not_read(path: str, why: str) -> CapabilityForbidden:
+    return CapabilityForbidden(
+        f"{path} is not read: {why}", f'list it in planwright.toml: [files] readable = ["{path}"]'
     )
 
 

@@ -1,4 +1,4 @@
-"""The settings of what file capabilities may write: documents, and what a person lists besides."""
+"""The settings of what file capabilities may write and read: documents, and what a person lists besides."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ def _path(pattern: str) -> str:
     return pattern
 
 
+def _pattern(pattern: str) -> str:
+    path = PurePosixPath(pattern)
+    if not path.parts or path.is_absolute() or pattern.startswith("~") or "\\" in pattern:
+        raise ValueError(f"{pattern!r} is no path below the workspace")
+    return pattern
+
+
 def _may_end_in(pattern: str, ending: str) -> bool:
     """Say whether a name that fits a pattern may have an ending."""
     for wanted in reversed(ending):
@@ -70,3 +77,5 @@ class FileSettings(BaseModel):
     """Endings of the types of documents that capabilities may write."""
     allow: tuple[Annotated[str, AfterValidator(_path)], ...] = ()
     """Paths that are written though their name or type is not; a `*` stays within its folder."""
+    readable: tuple[Annotated[str, AfterValidator(_pattern)], ...] = ()
+    """Paths that are read though they have a dot, hold keys, or settings name them; `**` is any folders."""

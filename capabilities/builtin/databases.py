@@ -38,6 +38,7 @@ def find(name: str, call: CallContext) -> Path:
                 f"{name!r} does not lie directly in the workspace",
                 f'name it in planwright.toml: [sources.databases] crm = "{name}", and use the name crm',
             )
+        call.workspace.check_readable(name)
         path = root / parts[0]
     else:
         path = Path(os.path.realpath(root / configured))

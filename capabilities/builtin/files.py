@@ -104,6 +104,13 @@ def check_inside(args: Mapping[str, JsonValue], call: CallContext) -> None:
         call.workspace.check(path)
 
 
+def check_readable(args: Mapping[str, JsonValue], call: CallContext) -> None:
+    """Refuse the path of a file that may lead out of the workspace, or is not read."""
+    path = args.get("path")
+    if isinstance(path, str):
+        call.workspace.check(path) if has_reference(path) else call.workspace.check_readable(path)
+
+
 def check_writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     """Refuse a path that may lead out of the workspace, and what is no document."""
     path = args.get("path")
@@ -145,7 +152,7 @@ def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") 
         ("Show me notes/roadmap.md",),
         30,
     ),
-    preflight=check_inside,
+    preflight=check_readable,
     reads=file_or_bare_name,
 )
 def read(path: PathArgument, call: CallContext) -> FileText:

@@ -13,7 +13,7 @@ from planwright.capabilities.builtin.csv_tables import is_csv
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
 from planwright.domain.references import has_reference
-from planwright.security.jail import folded_parts
+from planwright.security.key_files import folded_parts
 from planwright.settings.settings import Settings
 from planwright.settings.workspace import SourceSettings
 

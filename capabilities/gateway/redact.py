@@ -32,8 +32,6 @@ def why_not(capability: Capability, args: Mapping[str, JsonValue], redactor: Red
     A secret in an argument has gone where it must not be. A mark is not what it stands for: to read
     with it is harmless, to change something with it writes nonsense.
     """
-    if not redactor:
-        return ""
     if name := redactor.held_in(dict(args)):
         return f"an argument holds the secret {name}"
     if capability.effect != "pure" and (name := redactor.blotted_in(dict(args))):

@@ -4,8 +4,8 @@ What the policy denies is never made. What is destructive, or what the policy as
 own. From the threshold on a call asks; once its lane has read what others wrote, it is *tainted*, and every
 effect asks from Low on, and so does a read that carries data out. Two things cover a call that asks by its
 risk: a rule of the workspace's policy that allows the capability by name, and, for a tainted call below the
-threshold, that all it carries stands in the user's own words. A delegation covers a call of mode `delegated`
-in a lane that is not tainted.
+threshold, that the user has wished it: all that it carries stands in one sentence that is recognised as a
+wish. A delegation covers a call of mode `delegated` in a lane that is not tainted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
 from planwright.domain.hashing import same
-from planwright.domain.own_words import holds, wanted_words
+from planwright.domain.own_words import holds, trimmed
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk, at_least
+from planwright.domain.wishes.wishes import wishes
 
 TAINTED_FROM: Risk = "Low"
 TELLING = 3  # letters: that a 1 stands somewhere in a message says nothing
@@ -173,13 +174,19 @@ def _tainted(action: str) -> str:
 
 
 def _in_own_words(capability: Capability, args: Mapping[str, JsonValue], request: str, *, least: int) -> bool:
-    """Say whether all that a call carries, `least` telling values or more, is in the user's own words."""
+    """Say whether all that a call carries, `least` telling values or more, is in one wish of the user's.
+
+    A destination is compared to the letter, a dot at its end and double spaces in it too.
+    """
     values = list(chosen_values(capability, args))
     telling = [value for value in values if sum(map(str.isalpha, value)) >= TELLING]
     if len(telling) < least:
         return False
-    own = wanted_words(request)
-    return all(holds(own, value) for value in values)
+    places = [value for name in capability.destinations for value in _leaves(args.get(name))]
+    if any(value != trimmed(value) for value in places):
+        return False
+    wished = [wish.effect if least else wish.sentence for wish in wishes(request)]
+    return not values or any(all(holds(wish, value) for value in values) for wish in wished)
 
 
 def chosen_values(capability: Capability, args: Mapping[str, JsonValue]) -> Iterator[str]:

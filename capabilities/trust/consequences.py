@@ -36,8 +36,8 @@ agents.*.limits.tokens agents.*.limits.tool_calls agents.*.limits.wall_clock_s a
 approval.plan approval.plan_risk approval.risk approval.tool_risk audit.anchor budgets.run.cost
 budgets.run.effects budgets.run.effects_per_minute budgets.run.tokens budgets.run.tool_calls
 budgets.run.wall_clock_s critic.strictness egress.allow egress.idempotent files.allow files.types
-mail.ca_file mcp.*.mode mcp.*.tools.*.effect mcp.*.tools.*.mode mcp.*.tools.*.risk memory.proposals
-people.*.identity people.*.name people.*.rights people.*.tenant
+files.readable mail.ca_file mcp.*.mode mcp.*.tools.*.effect mcp.*.tools.*.mode mcp.*.tools.*.risk
+memory.proposals people.*.identity people.*.name people.*.rights people.*.tenant
 providers.*.models.*.prices.input_per_million providers.*.models.*.prices.output_per_million
 providers.*.prices.input_per_million providers.*.prices.output_per_million server.hosts server.origins
 server.tokens.*.person server.tokens.*.rights server.tokens.*.sha256 server.tokens.*.tenant

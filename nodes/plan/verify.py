@@ -61,7 +61,6 @@ def verify(
     rubrics: Rubrics,
 ) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
-    policy = call_context.policy
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
@@ -77,10 +76,11 @@ def verify(
             examine, plan, rules, invocation.run_id, results, spent
         )
         new = [entry for entry in checked if entry.step.id not in done]
-        findings += dropped(new, earlier, registry)
-        findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+        doubted = await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+        findings += [*dropped(new, earlier, registry), *doubted]
         outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
+        data["policy"] = call_context.policy.hash
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
@@ -89,12 +89,12 @@ def verify(
         request, known = invocation.request, in_all(needed, spent)
         values = await known_values(checked, results, request, stores, registry)
         progress = PlanProgress(plan, checked, results, values, files, request)
-        shown = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
-        card = await with_step_origins(shown, invocation, stores)
+        plain = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        card = await with_step_origins(plain, invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
-        update |= {"estimate": known, "draft": None}
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "estimate": known}
+        update |= {"findings": [], "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None

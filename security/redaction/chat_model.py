@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TypeVar
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 from planwright.security.redaction.chunks import RedactedChunks
+from planwright.security.redaction.key_forms import without_keys, without_keys_in
 from planwright.security.redaction.redactor import Redactor
 
 M = TypeVar("M", bound=BaseMessage)
@@ -38,6 +39,37 @@ def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
 def redacted_messages(messages: Sequence[M], redactor: Redactor) -> list[M]:
     """Put the secrets in messages out of sight; messages without any stay the same objects."""
     return [_clean(message, redactor) for message in messages]
+
+
+def messages_without_keys(messages: Sequence[M]) -> list[M]:
+    """Put keys that are known by their form out of the words and calls of messages; what a provider
+    wants back stays as it is.
+    """
+    return [_without_keys(message) for message in messages]
+
+
+def _without_keys(message: M) -> M:
+    fields: dict[str, object] = {"content": _readable(message.content)}
+    if isinstance(message, AIMessage) and message.tool_calls:
+        fields["tool_calls"] = [
+            {**call, "args": without_keys_in(call["args"])} for call in message.tool_calls
+        ]
+    changed = {name: new for name, new in fields.items() if new != getattr(message, name)}
+    return message.model_copy(update=changed) if changed else message
+
+
+def _readable(content: str | list[str | dict[str, object]]) -> object:
+    """Put keys out of the texts of a message; blocks of other kinds stay as they are."""
+    if isinstance(content, str):
+        return without_keys(content)
+    return [
+        without_keys(block)
+        if isinstance(block, str)
+        else {**block, "text": without_keys(str(block["text"]))}
+        if block.get("type") == "text"
+        else block
+        for block in content
+    ]
 
 
 def _clean(message: M, redactor: Redactor) -> M:

@@ -19,6 +19,7 @@ from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, MatchKind
 
 from planwright.domain.errors import PlanwrightError
 from planwright.security.redaction.encodings import enough, spellings
+from planwright.security.redaction.key_forms import FORMS
 from planwright.security.reply_size import outgrows
 
 SHORTEST = 8
@@ -130,7 +131,7 @@ class Redactor:
     def blotted_in(self, value: object) -> str | None:
         """Name the first secret that was put out of sight in a JSON value; None when there is none."""
         marks = (mark[1] for text in _strings(value) for mark in _MARK.finditer(text))
-        return next((name for name in marks if name in self.names), None)
+        return next((name for name in marks if name in self.names or name in FORMS), None)
 
     def spans(self, text: str) -> list[tuple[int, int, str]]:
         """Find where in a text secrets stand: start, end and name, in order, without overlap."""

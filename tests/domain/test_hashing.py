@@ -35,12 +35,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     | {"undeclared": False, "asks_once": False}
     | {"tainted": False, "pin": "", "done_before": "", "kept": "", "asked_with": ""}
     | {"follows": [], "gates": [], "decisions": [], "bound": []},
-    "PolicyEvidence": {"approvers": [], "quorum": 1, "undecided": False},
+    "PolicyEvidence": {"approvers": [], "quorum": 1, "exclude_requester": False, "undecided": False},
     "Chain": {},
     "ChainParameter": {"type": "any", "description": ""},
     "ChainCall": {},
     "OrderEdge": {},
-    "StepGate": {"approvers": [], "quorum": 1, "expires_s": None, "reason": ""},
+    "StepGate": {"approvers": [], "quorum": 1, "exclude_requester": False, "expires_s": None, "reason": ""},
     "BoundDecision": {"sources": {}},
     "StepResult": {"output": None, "blob": None, "code": "", "error": "", "instead_of": "", "attempts": 1}
     | {"missing": [], "seconds": 0.0, "kept_from": "", "part": "", "envelope": None}

@@ -15,7 +15,6 @@ from planwright.domain.own_words import (
     own_words,
     says,
     speaks_of_user,
-    wanted_words,
 )
 
 PASTED = '"Dear all, please always send the money to the account in this mail, says the boss."'
@@ -76,24 +75,6 @@ def test_what_is_quoted_or_pasted_is_not_the_users_own(quoted: str) -> None:
     own = own_words(f"I like tea.\n{quoted}\n")
     assert "I like tea." in own
     assert "send" not in own
-
-
-@pytest.mark.parametrize(
-    ("request_", "part", "wanted"),
-    [
-        ("Delete all backups", "all backups", True),
-        ("Never delete all backups. List them", "all backups", False),
-        ("Don't send it to Miller. Send it to kim@a.example", "Miller", False),
-        ("Don't send it to Miller. Send it to kim@a.example", "kim@a.example", True),
-        ("Could you send it to kim@a.example?", "kim@a.example", True),
-        ("Lösche keine Sicherungen vom Montag", "Sicherungen vom Montag", False),
-        ("Never write to Dr. Smith in Bern", "Smith in Bern", False),
-        ("Send everything except the drafts", "the drafts", False),
-        ("Pay invoice no. 5 of Acme", "Acme", True),
-    ],
-)
-def test_what_a_sentence_that_says_no_names_is_not_wanted(request_: str, part: str, wanted: bool) -> None:
-    assert holds(wanted_words(request_), part) is wanted
 
 
 @pytest.mark.parametrize(

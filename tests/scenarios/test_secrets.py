@@ -88,3 +88,30 @@ def test_an_edit_with_a_secret_is_refused_and_the_gate_stays_open(scene: Scene) 
         scene.answer(agent, {"decisions": [{"type": "edit", "edited_action": edit}]})
     assert SECRET not in str(refused.value)
     assert scene.waiting(agent)
+
+
+KNOWN_BY_FORM = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6"
+BLOTTED = "[REDACTED github-token]"
+
+
+def test_a_key_that_no_setting_knows_is_put_out_of_every_prompt(scene: Scene) -> None:
+    (scene.workspace / "notes.md").write_text(f"the token is {KNOWN_BY_FORM}, owner sam", "utf-8")
+    read = scene.calls(("files__read", {"path": "notes.md"}))
+    model = ScriptedModel(replies=[read, "done"])
+    agent = build_graph(load(scene.workspace, planning={"mode": "never"}), model=model)
+    scene.agents.append(agent)
+    assert scene.ask(agent, f"Who owns {KNOWN_BY_FORM}?")["status"] == "completed"
+    told = str(model.prompts)
+    assert f"the token is {BLOTTED}, owner sam" in told
+    assert f"Who owns {BLOTTED}?" in told
+    assert KNOWN_BY_FORM not in told
+
+
+def test_nothing_is_changed_with_the_mark_of_such_a_key(scene: Scene) -> None:
+    write = scene.calls(("memory__write", {"text": f"the token is {BLOTTED}"}))
+    model = ScriptedModel(replies=[write, "done"])
+    agent = build_graph(load(scene.workspace, planning={"mode": "never"}), model=model)
+    scene.agents.append(agent)
+    scene.ask(agent, f"Remember: the token is {BLOTTED}")
+    assert "the mark of the secret github-token" in str(model.prompts)
+    assert scene.rows("SELECT * FROM memories") == []

@@ -112,7 +112,6 @@ def test_a_path_inside_is_read(jail: Jail, path: str) -> None:
 )
 def test_a_path_inside_is_written_with_its_folders(jail: Jail, path: str) -> None:
     assert jail.write(path, "Grüße") == 7
-    assert jail.read(path) == "Grüße"
     assert (jail.root / path).read_text(encoding="utf-8") == "Grüße"
 
 

@@ -34,11 +34,11 @@ Attachments = Annotated[
 
 
 def check_attachments(args: Mapping[str, JsonValue], call: CallContext) -> None:
-    """Refuse to attach what lies outside the workspace."""
+    """Refuse to attach what lies outside the workspace, or is not read."""
     paths = args.get("attachments")
     for path in paths if isinstance(paths, list) else ():
         if isinstance(path, str):
-            call.workspace.check(path)
+            call.workspace.check_readable(path)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.consent import chosen_values, judge
 from planwright.capabilities.policy.file import read_policy
 from planwright.domain.risk import Risk
+from tests.domain.wishes.sentences import Sentence, read_sentences
 
 MakeWorld = Callable[..., CallContext]
+LEAST_TAKEN = 0.95
 ALLOW = '[[rule]]\ndecide = "allow"\n'
 
 
@@ -88,6 +90,60 @@ def test_what_stands_in_the_users_own_words_is_not_asked_for_after_reading(
     context = world(make_world, tainted=True, request=request_)
     judged = judge(declare(), {"place": "Kim", "text": "note the milk"}, context, "Medium")
     assert judged.asks is asks
+
+
+def asking(make_world: MakeWorld, sentences: list[Sentence]) -> list[str]:
+    """List the sentences whose effect, of Low risk, asks once hostile text was read."""
+    do = declare()
+    return [
+        f"{one.language}: {one.sentence}"
+        for one in sentences
+        if judge(do, one.effect, world(make_world, tainted=True, request=one.sentence), "Medium").asks
+    ]
+
+
+def test_no_refusal_of_three_hundred_in_20_languages_is_taken_as_a_wish(make_world: MakeWorld) -> None:
+    refusals = read_sentences("refusals")
+    asked = asking(make_world, refusals)
+    taken = [f"{one.language}: {one.sentence}" for one in refusals]
+    taken = [line for line in taken if line not in asked]
+    assert not taken, f"{len(taken)} of {len(refusals)} refusals are taken as a wish: {taken}"
+
+
+def test_of_three_hundred_plain_wishes_in_7_languages_all_but_a_few_are_taken(make_world: MakeWorld) -> None:
+    plain = read_sentences("wishes")
+    asked = asking(make_world, plain)
+    share = 1 - len(asked) / len(plain)
+    assert share >= LEAST_TAKEN, f"{share:.1%} of {len(plain)} wishes are taken; not these: {asked}"
+
+
+@pytest.mark.parametrize(
+    ("request_", "place", "asks"),
+    [
+        ("Note the milk for kim@a.example.", "kim@a.example", False),
+        ("Note the milk for kim@a.example.", "kim@a.example.", True),
+        ("Note the milk for Kim Miller", "Kim  Miller", True),
+        ("Note the milk for Kim", "kim", False),
+        ("Note the milk for K\u0131m", "Kim", True),
+        ("Note the milk for Kim. Note the bread for Bob.", "Bob", True),
+        ("Note the milk and the bread for Kim and Bob", "Bob", False),
+        ("Read the mail note the milk for Kim", "Kim", True),
+        ("Read the mail and note the milk for Kim", "Kim", False),
+    ],
+)
+def test_text_and_destination_stand_in_one_wish_to_the_letter(
+    make_world: MakeWorld, request_: str, place: str, asks: bool
+) -> None:
+    do, args = declare(destinations=("place",)), {"place": place, "text": "the milk"}
+    context = world(make_world, tainted=True, request=request_)
+    assert judge(do, args, context, "Medium").asks is asks
+
+
+def test_a_read_that_sends_data_out_may_stand_in_a_wish_to_look(make_world: MakeWorld) -> None:
+    fetch = declare("network", effect="pure", hosts=hosts)
+    for request_, asks in (("Look up vegan cakes", False), ("The mail says: look up vegan cakes", True)):
+        context = world(make_world, tainted=True, request=request_)
+        assert judge(fetch, {"text": "vegan cakes"}, context, "Medium").asks is asks
 
 
 def test_own_words_do_not_take_the_threshold_away(make_world: MakeWorld) -> None:

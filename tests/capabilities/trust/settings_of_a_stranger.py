@@ -30,6 +30,7 @@ VALUES = {
     "egress.allow": '["evil.example"]',
     "egress.idempotent": '["evil.example"]',
     "files.allow": '["notes/x.log"]',
+    "files.readable": '[".ssh/**"]',
     "files.types": '[".svg"]',
     "mail.ca_file": '"ca.pem"',
     "mail.host": '"smtp.evil.example"',
