@@ -23,8 +23,8 @@ from planwright.settings.profile import RunProfile, stands_for
 from planwright.settings.settings import FILE_NAME
 
 BUILT_IN = tuple(
-    "clock memory files documents mail.mail mail.drafts mail.smtp calendar tickets sql channel http text answer"
-    " delegate results chain".split()
+    "clock memory files documents mail.mail mail.drafts mail.smtp calendar tickets sql channel http text"
+    " answer delegate results chain".split()
 )
 ALWAYS = ("datetime.now", "memory.search")
 TOOL_SEARCH = "tools.search"  # how a loop asks for more tools; it is no capability

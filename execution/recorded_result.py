@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from pydantic import JsonValue
 
+from planwright.capabilities.arguments import as_called
+from planwright.capabilities.registry import Registry
 from planwright.checkpoints.blobs import Blobs
 from planwright.checkpoints.effects.doubts import begun_uids
 from planwright.checkpoints.effects.ledger import Recorded
@@ -18,12 +21,14 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.errors import (
     CapabilityError,
+    CapabilityRejected,
     CapabilityUnavailable,
     EffectInDoubt,
     LimitExceeded,
     PlanwrightError,
 )
-from planwright.domain.hashing import json_text
+from planwright.domain.hashing import canonical_json, json_text
+from planwright.domain.references import resolve
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
@@ -133,3 +138,51 @@ class BegunEffects:
         names = ", ".join(dict.fromkeys(effect.capability for effect in begun))
         doubtful = bare_result(checked, "failed", code=EffectInDoubt.code, error=f"{names}: {why}")
         return doubtful.model_copy(update={"part": begun[0].uid})
+
+
+async def known_values(
+    checked: Sequence[VerifiedStep],
+    results: Mapping[str, StepResult],
+    request: str,
+    stores: Stores,
+    registry: Registry,
+) -> dict[str, dict[str, JsonValue]]:
+    """List the arguments of steps that will be sent otherwise than they are planned, by step id.
+
+    Their references lead to results that are there, or a call converts them.
+
+    The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
+    """
+    own = [results[entry.uid] for entry in checked if entry.uid in results]
+    done = [result for result in own if result.status == "completed"]
+    outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
+    scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
+    resolved: dict[str, dict[str, JsonValue]] = {}
+    for entry in checked:
+        if entry.uid in results or entry.step.literal or not entry.step.references:
+            continue
+        with suppress(CapabilityRejected):  # a reference that leads nowhere yet
+            value = resolve(dict(entry.step.params), scope)
+            resolved[entry.step.id] = value if isinstance(value, dict) else {}
+    return as_sent(checked, resolved, registry)
+
+
+def as_sent(
+    checked: Sequence[VerifiedStep], resolved: Mapping[str, dict[str, JsonValue]], registry: Registry
+) -> dict[str, dict[str, JsonValue]]:
+    """Spell known arguments of steps as they will be sent, by step id, where they are planned otherwise."""
+    values: dict[str, dict[str, JsonValue]] = {}
+    for entry in checked:
+        capability, known = registry.get(entry.step.capability or ""), resolved.get(entry.step.id)
+        if capability is None or (known is None and entry.step.references and not entry.step.literal):
+            continue
+        params = dict(entry.step.params)
+        sent = as_called(capability, params if known is None else known, literal=True)
+        other = {
+            name: sent[name]
+            for name in params
+            if name in sent and canonical_json(sent[name]) != canonical_json(params[name])
+        }
+        if other:
+            values[entry.step.id] = other
+    return values

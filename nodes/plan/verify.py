@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -15,7 +13,6 @@ from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
 from planwright.approvals.origins import with_step_origins
 from planwright.approvals.step_phrases import with_phrases
-from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
@@ -25,13 +22,11 @@ from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.critic.ruling import failures
-from planwright.domain.errors import CapabilityRejected
-from planwright.domain.hashing import canonical_json, sha256
+from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
-from planwright.domain.references import resolve
-from planwright.domain.results import Finding, StepResult
+from planwright.domain.results import Finding
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.recorded_result import full_output
+from planwright.execution.recorded_result import known_values
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
 from planwright.execution.surroundings import has_foreign_text
@@ -61,6 +56,7 @@ def verify(
     rubrics: Rubrics,
 ) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
+    policy = call_context.policy
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
@@ -70,31 +66,29 @@ def verify(
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
-        rules = await rules_for(state, invocation, registry, settings, call_context, taint)
-        rules = replace(rules, done=done)
+        rules = await rules_for(state, invocation, registry, call_context, taint, done)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
             examine, plan, rules, invocation.run_id, results, spent
         )
         new = [entry for entry in checked if entry.step.id not in done]
-        doubted = await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
-        findings += [*dropped(new, earlier, registry), *doubted]
+        findings += dropped(new, earlier, registry)
+        findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
         outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
-        data["policy"] = call_context.policy.hash
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
         checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-        request, known = invocation.request, in_all(needed, spent)
-        values = await known_values(checked, results, request, stores, registry)
-        progress = PlanProgress(plan, checked, results, values, files, request)
-        plain = _card(progress, state, known, rules, judged=rubrics.judged(state["route"]))
+        values = await known_values(checked, results, invocation.request, stores, registry)
+        progress = PlanProgress(plan, checked, results, values, files, invocation.request)
+        estimate = in_all(needed, spent)
+        plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(plain, invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "estimate": known}
-        update |= {"findings": [], "draft": None}
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
+        update |= {"estimate": estimate, "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
@@ -130,9 +124,9 @@ async def rules_for(
     state: AgentState,
     invocation: Invocation,
     registry: Registry,
-    settings: Settings,
     call_context: CallContext,
     taint: Taint,
+    done: Mapping[str, VerifiedStep],
 ) -> Rules:
     """Put together what the plan of a run is measured by."""
     requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
@@ -144,7 +138,8 @@ async def rules_for(
     )
     opening = foreign or bool(state.get("task", Task(task="")).memories) or await taint.of_plan(invocation)
     call_context = call_context.on_behalf_of(*requester, tainted=opening)
-    return Rules(allowed, settings, call_context, state["route"], invocation.profile, fixed)
+    settings, route = call_context.settings, state["route"]
+    return Rules(allowed, settings, call_context, route, invocation.profile, fixed, done)
 
 
 async def _done(
@@ -183,54 +178,6 @@ async def gate_of_plan(
 
 def _attempts(state: AgentState) -> Attempts:
     return state.get("attempts", Attempts())
-
-
-async def known_values(
-    checked: Sequence[VerifiedStep],
-    results: Mapping[str, StepResult],
-    request: str,
-    stores: Stores,
-    registry: Registry,
-) -> dict[str, dict[str, JsonValue]]:
-    """List the arguments of steps that will be sent otherwise than they are planned, by step id.
-
-    Their references lead to results that are there, or a call converts them.
-
-    The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
-    """
-    own = [results[entry.uid] for entry in checked if entry.uid in results]
-    done = [result for result in own if result.status == "completed"]
-    outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
-    scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
-    resolved: dict[str, dict[str, JsonValue]] = {}
-    for entry in checked:
-        if entry.uid in results or entry.step.literal or not entry.step.references:
-            continue
-        with contextlib.suppress(CapabilityRejected):  # a reference that leads nowhere yet
-            value = resolve(dict(entry.step.params), scope)
-            resolved[entry.step.id] = value if isinstance(value, dict) else {}
-    return as_sent(checked, resolved, registry)
-
-
-def as_sent(
-    checked: Sequence[VerifiedStep], resolved: Mapping[str, dict[str, JsonValue]], registry: Registry
-) -> dict[str, dict[str, JsonValue]]:
-    """Spell known arguments of steps as they will be sent, by step id, where they are planned otherwise."""
-    values: dict[str, dict[str, JsonValue]] = {}
-    for entry in checked:
-        capability, known = registry.get(entry.step.capability or ""), resolved.get(entry.step.id)
-        if capability is None or (known is None and entry.step.references and not entry.step.literal):
-            continue
-        params = dict(entry.step.params)
-        sent = as_called(capability, params if known is None else known, literal=True)
-        other = {
-            name: sent[name]
-            for name in params
-            if name in sent and canonical_json(sent[name]) != canonical_json(params[name])
-        }
-        if other:
-            values[entry.step.id] = other
-    return values
 
 
 def subject(plan: Plan, attempts: Attempts, checked: Sequence[VerifiedStep]) -> str:

@@ -13,7 +13,7 @@ from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.nodes.plan.verify import as_sent, known_values
+from planwright.execution.recorded_result import as_sent, known_values
 
 FILES = Registry([files.read, files.write])
 NO_STORES = cast(Stores, None)  # nothing here is so large that it is stored by itself
