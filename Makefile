@@ -168,14 +168,14 @@ postgresql:  # where it is missing, and can be installed
 		|| (apt-get update -qq && apt-get install -y -qq --no-install-recommends postgresql > /dev/null)
 
 postgres: setup postgresql  ## Tests of store and runs with PostgreSQL as the store; then 510 kills of processes, sessions, servers, and workers in namespaces -> postgres.json workers.json
-	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/scenarios tests/sessions
+	$(BIN)/pytest -n 4 --dist worksteal --postgres tests/checkpoints tests/records tests/store tests/upkeep tests/extras/postgres tests/extras/worker tests/scenarios
 	$(BIN)/python -m benchmarks.sessions --postgres --points 510 --json postgres.json
 	$(BIN)/python -m benchmarks.workers --postgres --every 1
 
 web: setup  ## The page of the wheel in Chromium: the demo from an empty workspace to the answer -> docs/pictures/page-*.png
 	@command -v chromium > /dev/null || [ "$$(id -u)" != 0 ] || apt-get install -y -qq --no-install-recommends chromium
 	.ci/install-wheel .page-venv web
-	PAGE_PROGRAM=.page-venv/venv/bin/planwright PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/web/browser
+	PAGE_PROGRAM=.page-venv/venv/bin/planwright PAGE_PICTURES=docs/pictures $(BIN)/pytest --long -s -n 0 tests/extras/web/browser
 
 owners: setup  ## Owners that are stopped, robbed and woken, races, PID namespaces: effects are counted -> owners.json
 	$(BIN)/python -m benchmarks.owners

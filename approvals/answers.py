@@ -13,12 +13,12 @@ from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
 from planwright.approvals.gate import gate_prompt
-from planwright.checkpoints.consent.acceptance import acceptable
-from planwright.checkpoints.consent.approval_scope import ApprovalScope
-from planwright.checkpoints.consent.gate import Decision, Gate, GateAnswer
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import problems_of
+from planwright.records.consent.acceptance import acceptable
+from planwright.records.consent.approval_scope import ApprovalScope
+from planwright.records.consent.gate import Decision, Gate, GateAnswer
 
 _WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("approve", "approved", "accept", "yes", "ok", "true"), "approve"),

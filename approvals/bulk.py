@@ -12,11 +12,11 @@ from typing_extensions import TypedDict
 
 from planwright.approvals.bulk_outcomes import ApprovalEnd, BulkApproval, GateOutcome
 from planwright.approvals.pending import PendingApprovals, PendingGate, pending_approvals
-from planwright.checkpoints.consent.gate import Decision, Gate
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError, PlanwrightError, StoreFailed
 from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
+from planwright.records.consent.gate import Decision, Gate
+from planwright.records.stores import Stores
 
 
 class BulkOptions(TypedDict, total=False):

@@ -16,15 +16,15 @@ from planwright.approvals.cards import Card, card_steps
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.approvals.origins import with_origins
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
-from planwright.checkpoints.consent.allow_rules import AllowRule
-from planwright.checkpoints.consent.approvers import any_one_may, with_requester
-from planwright.checkpoints.consent.gate import Decision, Gate, GateKind, gate_id
-from planwright.checkpoints.consent.tool_answers import ToolAnswer
-from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
 from planwright.domain.verified_step import StepGate, VerifiedStep
+from planwright.records.consent.allow_rules import AllowRule
+from planwright.records.consent.approvers import any_one_may, with_requester
+from planwright.records.consent.gate import Decision, Gate, GateKind, gate_id
+from planwright.records.consent.tool_answers import ToolAnswer
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 from planwright.telemetry.log_records import ids_of

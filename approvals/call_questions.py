@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
 from planwright.capabilities.encoding import as_json
 from planwright.capabilities.gateway.call_site import CallSite
-from planwright.checkpoints.consent.call_question import QUESTION, CallAsks, typed_words, value_of, words_of
-from planwright.checkpoints.consent.gate import Gate, gate_id
-from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.hashing import json_text, sha256
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.consent.call_question import QUESTION, CallAsks, typed_words, value_of, words_of
+from planwright.records.consent.gate import Gate, gate_id
+from planwright.records.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

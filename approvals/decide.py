@@ -11,13 +11,13 @@ from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.answers import Bound, bind, gate_meant, read_decision
 from planwright.approvals.review import Review
-from planwright.checkpoints.consent.gate import Decision, Gate
-from planwright.checkpoints.consent.gates import Gates
-from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import TERMINAL
+from planwright.records.consent.gate import Decision, Gate
+from planwright.records.consent.gates import Gates
+from planwright.records.runs import Run
+from planwright.records.stores import Stores
 from planwright.state.agent_state import ModelRoute
 
 MOST_RUNS = 1_000

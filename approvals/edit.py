@@ -16,9 +16,9 @@ from planwright.approvals.cards import Card, card_steps
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT, Plan, PlanStep
 from planwright.domain.plan_diff import needs_of
-from planwright.domain.plan_keys import PLAN, STEP, Form
-from planwright.domain.plan_reading import explained
 from planwright.domain.references import step_references
+from planwright.models.replies.plan_keys import PLAN, STEP, Form
+from planwright.models.replies.plan_reading import explained
 
 MAX_EDIT = 1_000_000
 _STEP_FACTS = (

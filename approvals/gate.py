@@ -17,11 +17,11 @@ from typing_extensions import TypedDict
 
 from planwright.approvals.cards import SEEN, Card, card_steps
 from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schema
-from planwright.checkpoints.consent.approval_scope import ScopeDuration
-from planwright.checkpoints.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
-from planwright.checkpoints.consent.gates import Gates
 from planwright.presentation.doubt_lines import asked_lines
 from planwright.presentation.plan_gates import planner_words
+from planwright.records.consent.approval_scope import ScopeDuration
+from planwright.records.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
+from planwright.records.consent.gates import Gates
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

@@ -17,12 +17,12 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from planwright.approvals.cards import SEEN, Card, card_steps
-from planwright.checkpoints.history.thread_results import results_before
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
-from planwright.domain.own_words import folded, holds, own_words
 from planwright.domain.plan import AGENT
 from planwright.domain.references import has_reference
+from planwright.language.first_person import folded, holds, own_words
+from planwright.records.history.thread_results import results_before
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
 
 REQUEST, PASTED, NOWHERE = "your request", "what you pasted", "written for this call"

@@ -13,10 +13,10 @@ from fnmatch import fnmatchcase
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.checkpoints.consent.acceptance import acceptable
-from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import GateError
 from planwright.domain.plan import AGENT
+from planwright.records.consent.acceptance import acceptable
+from planwright.records.consent.gate import Decision, Gate
 
 
 @dataclass(frozen=True)

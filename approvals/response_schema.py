@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from planwright.checkpoints.consent.approval_scope import ScopeDuration, ToolMay
-from planwright.checkpoints.consent.gate import GateAnswer
+from planwright.records.consent.approval_scope import ScopeDuration, ToolMay
+from planwright.records.consent.gate import GateAnswer
 
 _EDITED_ACTION: dict[str, object] = {
     "type": "object",

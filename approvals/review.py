@@ -10,9 +10,7 @@ from planwright.approvals.edit import read_edit
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.consent.gate import Gate
 from planwright.checkpoints.serde import storable
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
@@ -21,6 +19,8 @@ from planwright.domain.run_context import read_context
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.verification import close_plan, examine
+from planwright.records.consent.gate import Gate
+from planwright.records.stores import Stores
 from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute

@@ -25,11 +25,11 @@ from rich.table import Table
 
 from benchmarks.counted_stage import quick_folder
 from benchmarks.simulated_trial import play
-from planwright.checkpoints.audit.chain import head
-from planwright.checkpoints.audit.sealed_rows import TABLES
-from planwright.checkpoints.audit.verification import verify_chain
-from planwright.checkpoints.blobs import Blobs
-from planwright.replay.replay import replay_run
+from planwright.extras.audit.replay import replay_run
+from planwright.records.audit.verification import verify_chain
+from planwright.store.audit_chain import head
+from planwright.store.blobs import Blobs
+from planwright.store.sealed_rows import TABLES
 
 EDITS, STORES = 1000, 1000
 RESULTS = Path("audit.json")

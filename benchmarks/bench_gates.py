@@ -26,8 +26,8 @@ from benchmarks.gated_runs import (
     wait_at_gate,
 )
 from benchmarks.waiting_runs import fill
-from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.stores import open_stores
+from planwright.records.consent.gate import Decision
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 
 WAITING, FEW = 10_000, 10

@@ -24,10 +24,10 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.file import read_policy
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import open_stores
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 

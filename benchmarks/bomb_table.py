@@ -15,7 +15,7 @@ from benchmarks.bomb_texts import CALENDARS, CHANGES, CONDITIONS, CRITERIA, HOST
 from planwright.capabilities.builtin import calendar, documents, files, http, sql, text
 from planwright.capabilities.builtin.mail import mail, smtp
 from planwright.capabilities.contract import Capability
-from planwright.domain.own_words import exact_words, says, speaks_of_user
+from planwright.language.first_person import exact_words, says, speaks_of_user
 from planwright.models.json_reply import LONGEST_REPLY, read_json
 from planwright.models.replies.bridge_stream import visible_part
 from planwright.models.replies.tool_bridge import blocks, escaped

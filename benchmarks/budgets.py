@@ -36,10 +36,10 @@ from benchmarks.spending import (
     reserve,
     spend,
 )
-from planwright.checkpoints.budgets import Budgets
-from planwright.checkpoints.database import Database
-from planwright.checkpoints.migrations import MIGRATIONS
+from planwright.records.budgets import Budgets
 from planwright.settings.provider_budget import ProviderBudgetSettings
+from planwright.store.database import Database
+from planwright.store.migrations import MIGRATIONS
 
 MEAN = 50  # what a call uses on average; two thirds of what is wanted are there
 ROWS, LOOKS = 100_000, 200

@@ -19,11 +19,11 @@ from pathlib import Path
 from planwright.approvals.origins import REQUEST, value_origins
 from planwright.capabilities.policy.decide import on_egress_list
 from planwright.capabilities.policy.file import Match
-from planwright.checkpoints.consent.approval_scope import ArgumentRule
-from planwright.checkpoints.consent.approvers import check_approver
 from planwright.domain.errors import GateError
-from planwright.domain.own_words import holds, says
-from planwright.domain.wishes.wishes import wishes
+from planwright.language.first_person import holds, says
+from planwright.language.wishes.wishes import wishes
+from planwright.records.consent.approval_scope import ArgumentRule
+from planwright.records.consent.approvers import check_approver
 from planwright.security.credentials import Caller
 from planwright.security.people import People, spelled
 from planwright.settings.egress import on_list, read_host_port

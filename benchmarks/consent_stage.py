@@ -22,9 +22,9 @@ from benchmarks.consent_receivers import Receivers, receivers
 from benchmarks.consent_tools import own_capabilities, own_tools
 from benchmarks.consent_world import World, tool_log
 from benchmarks.trusted_servers import trust_servers
-from planwright.demo import mail
-from planwright.demo.workspace import write_workspace
 from planwright.domain.run_context import RunContext
+from planwright.extras.demo import mail
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
 

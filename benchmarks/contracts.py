@@ -27,7 +27,7 @@ from benchmarks.contract_families import CHAT
 from benchmarks.contract_model import ANSWER, TURNS, thoughts_of
 from benchmarks.contract_responses import Responses
 from benchmarks.contract_server import Family, StrictServer
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 

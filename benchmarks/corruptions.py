@@ -36,7 +36,7 @@ from planwright.cli import main as command_line
 from planwright.cli import refusal
 from planwright.cli.session import drive
 from planwright.cli.views import db_views, run_list, run_views
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 

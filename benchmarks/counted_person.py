@@ -25,7 +25,7 @@ from planwright.domain.errors import PlanwrightError
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.single_call import SingleCall, begin
+from planwright.graph.entry.single_call import SingleCall, begin
 
 ROUNDS, REFUSED, PAUSE_S = 40, 3, 0.05
 FORKED, UNDONE = "22222222-2222-4333-8444-555555555555", "33333333-2222-4333-8444-555555555555"

@@ -26,14 +26,14 @@ from benchmarks.server_rows import server_rows
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.database import Boundary
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.domain.plan import Compensation
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 from planwright.state.invocation import Clock, utc_now
+from planwright.store.database import Boundary
 
 THREAD = "11111111-2222-4333-8444-555555555555"
 CHILD_S = 60

@@ -23,15 +23,15 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
 from benchmarks.receiver import SCENARIOS, Fault, Scenario, Tally, receiving
-from planwright.checkpoints.database import Boundary
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.providers.pricing import price
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 from planwright.state.agent_state import ModelRoute
+from planwright.store.database import Boundary
 
 ROUNDS, CHILD_S = 8, 60
 CONFIG: RunnableConfig = {"configurable": {"thread_id": "11111111-2222-4333-8444-555555555555"}}

@@ -21,7 +21,7 @@ from benchmarks.counted_person import Person
 from benchmarks.counted_stage import Stage, fork, join
 from benchmarks.namespaces import NEW_NETWORK, in_namespace, lead_in, signal_of
 from planwright.domain.errors import PlanwrightError
-from planwright.sessions.worker import Worker
+from planwright.extras.worker.worker import Worker
 
 PATIENCE_S = 1200
 TROUBLE = ("kill", "kill", "stop", "end")

@@ -31,7 +31,7 @@ from planwright.capabilities.declaration import capability
 from planwright.domain.errors import PlanwrightError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.graph.door import AdmittedRun, Door
+from planwright.graph.entry.door import AdmittedRun, Door
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 

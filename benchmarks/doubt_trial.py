@@ -26,10 +26,10 @@ from benchmarks.receiver import append
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 
 Shape = Literal["plan", "planned chain", "chain", "loop", "step", "sub-agent"]

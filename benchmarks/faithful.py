@@ -32,8 +32,8 @@ from planwright.capabilities.builtin import channel, http
 from planwright.capabilities.builtin.mail import smtp
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import PlanwrightError
+from planwright.records.stores import open_stores
 from planwright.security.egress.network import Network
 from planwright.security.jail import Jail
 from planwright.settings.settings import load

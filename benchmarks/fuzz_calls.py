@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage
 from benchmarks.played_calls import Player, Ran, flaws, recording, whole_run
 from benchmarks.spoiled_calls import Reply, make_reply, playable_reply
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.stores import open_stores
+from planwright.records.stores import open_stores
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 

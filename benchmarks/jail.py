@@ -32,8 +32,8 @@ from planwright.capabilities.builtin import documents, files, sql
 from planwright.capabilities.builtin.mail import drafts, smtp
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import PlanwrightError
+from planwright.records.stores import Stores, open_stores
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 

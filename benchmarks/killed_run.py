@@ -9,11 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.database import RIDE_S
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
+from planwright.store.database import RIDE_S
 
 THREAD_PREFIX = "killed-"
 PLAN = {

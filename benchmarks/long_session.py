@@ -24,9 +24,9 @@ from benchmarks.contestants import PAGE_BYTES, page_text
 from benchmarks.counted_stage import fork, join
 from benchmarks.server_rows import server_rows
 from planwright.capabilities.declaration import capability
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
-from planwright.sessions.worker import Worker
 from planwright.settings.settings import load
 
 PATIENCE_S, A_TURN, BEFORE_THE_END = 3600, 20, 5

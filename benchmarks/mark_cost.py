@@ -15,10 +15,10 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.ledger import EffectCall
-from planwright.checkpoints.records import Records, open_records
-from planwright.checkpoints.runs import Run
 from planwright.domain.lease import Lease
+from planwright.records.effects.ledger import EffectCall
+from planwright.records.records import Records, open_records
+from planwright.records.runs import Run
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RUN = Run(

@@ -13,12 +13,12 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers._streaming import _StreamingCallbackHandler
 
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.runs import Run
 from planwright.domain.run_context import RunContext
 from planwright.models.calling import Models
 from planwright.models.model_calls import ChatPrompt
 from planwright.models.providers.router import Router
+from planwright.records.records import open_records
+from planwright.records.runs import Run
 from planwright.settings.profile import in_force
 from planwright.settings.settings import load
 from planwright.state.invocation import Invocation

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 
 _SHOP = """
 CREATE TABLE customers (

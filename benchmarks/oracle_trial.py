@@ -22,12 +22,12 @@ from benchmarks.plan_oracle import Outcome, Sketch, Step
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.effects.kept_effects import NEW
-from planwright.checkpoints.effects.ledger import Ledger
 from planwright.domain.errors import CapabilityForbidden, CapabilityUnavailable
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.effects.kept_effects import NEW
+from planwright.records.effects.ledger import Ledger
 from planwright.settings.settings import load
 from planwright.state.invocation import Invocation, invocation_of
 
@@ -177,7 +177,7 @@ def planted(mutation: Planted) -> Iterator[None]:
         with (
             mock.patch.object(Ledger, "keep", _nothing),
             mock.patch.object(Ledger, "done_before", _no_effects),
-            mock.patch("planwright.checkpoints.effects.ledger.past_of", return_value=NEW),
+            mock.patch("planwright.records.effects.ledger.past_of", return_value=NEW),
         ):
             yield
     else:

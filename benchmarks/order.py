@@ -31,7 +31,6 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.invoke import invoke
 from planwright.capabilities.policy.file import default_policy
 from planwright.capabilities.registry import Registry, load_registry
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
@@ -44,6 +43,7 @@ from planwright.models.scripted import ScriptedModel
 from planwright.planning.rules import Rules
 from planwright.planning.verification import check_steps
 from planwright.planning.write_conflicts import before, in_order
+from planwright.records.stores import open_stores
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings, load

@@ -20,7 +20,7 @@ def stand_on_own_ground() -> None:
     """Make the ground, once for all processes of a benchmark; tests bring one of their own."""
     if MARK in os.environ or "PYTEST_VERSION" in os.environ:
         return
-    from planwright.checkpoints.consent.folder_trust import trust_below
+    from planwright.store.folder_trust import trust_below
 
     memory = MEMORY if os.access(MEMORY, os.W_OK) else None
     ground = tempfile.mkdtemp(prefix="benchmarks-", dir=memory)

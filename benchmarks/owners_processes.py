@@ -14,9 +14,9 @@ from typing import Any
 
 from benchmarks.counted_person import Outcome, Person
 from benchmarks.counted_stage import THREAD, Stage, config, fork, join, rows_of
-from planwright.checkpoints.database import Boundary
 from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.graph.agent import Agent
+from planwright.store.database import Boundary
 
 PATIENT = 25
 TOKEN = "SELECT max(lease_token) AS token, max(lease_until) AS until FROM runs WHERE thread_id = ?"

@@ -26,8 +26,8 @@ from rich.table import Table
 
 from benchmarks.quirk_server import ANSWER, Quirk, QuirkServer
 from benchmarks.quirk_table import QUIRKS
-from planwright.demo.workspace import write_workspace
 from planwright.domain.errors import PlanwrightError
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 

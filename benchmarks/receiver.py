@@ -21,8 +21,8 @@ from pydantic import BaseModel, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityRejected
+from planwright.records.records import open_records
 from planwright.settings.settings import load
 
 Fault = Literal["none", "doubles", "forgets", "refuses", "denies"]

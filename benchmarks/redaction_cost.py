@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.base import empty_checkpoint
 
-from planwright.checkpoints.stores import open_stores
+from planwright.records.stores import open_stores
 from planwright.security.redaction.redactor import Redactor
 
 WRITES, ROUNDS = 10, 60

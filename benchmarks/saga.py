@@ -30,10 +30,10 @@ from benchmarks.consent_model import Script
 from benchmarks.counted_person import Outcome, Person, preload
 from benchmarks.counted_shapes import Shape
 from benchmarks.counted_stage import THREAD, Stage, fork, join, quick_folder, side_by_side, staged
-from planwright.checkpoints.audit.chain import head
-from planwright.checkpoints.audit.verification import verify_chain
-from planwright.checkpoints.blobs import Blobs
-from planwright.replay.replay import replay_run
+from planwright.extras.audit.replay import replay_run
+from planwright.records.audit.verification import verify_chain
+from planwright.store.audit_chain import head
+from planwright.store.blobs import Blobs
 
 SLOTS, KILLS, LAST_BOUNDARY = 2, 3, 45
 Plan = Mapping[str, tuple[str, ...]]

@@ -28,9 +28,9 @@ from benchmarks.trusted_servers import trust_servers
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.domain.errors import GateError, PlanwrightError
 from planwright.domain.run_context import RunContext
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
-from planwright.sessions.worker import Worker
 
 ROOT = Path(__file__).parents[1]
 FIRST = 400_000

@@ -13,8 +13,8 @@ from benchmarks.counted_stage import THREAD, Stage, config
 from benchmarks.session_shapes import SessionShape
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import RunContext
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
-from planwright.sessions.worker import Worker
 
 Task = Callable[[Stage, Agent], None]
 TTL_S = 0.4

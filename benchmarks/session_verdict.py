@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from benchmarks.counted_stage import Stage
-from planwright.checkpoints.upkeep.store_check import check_store
+from planwright.upkeep.store_check import check_store
 
 ENDINGS = ("task_completed", "task_failed")
 EVENTS = (

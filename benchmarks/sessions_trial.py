@@ -37,7 +37,7 @@ from benchmarks.session_tasks import (
 from benchmarks.session_verdict import session_wrong
 from benchmarks.strikes import Point, Strike, Trap, stand_at_checkpoints
 from planwright.domain.errors import StoreFailed
-from planwright.graph import watching
+from planwright.graph.entry import watching
 
 MOST, HEARD_S = 40, 0.1
 IN_BACKGROUND = "SELECT run_id FROM sessions"

@@ -24,12 +24,12 @@ from benchmarks.counted_shapes import SHAPES
 from benchmarks.counted_stage import Stage, fork, join, rows_of, staged
 from benchmarks.counted_verdict import effects_wrong
 from benchmarks.damaged_logs import DAMAGES, Damage
-from planwright.checkpoints.database import Boundary
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.upkeep.backup import back_up
-from planwright.checkpoints.upkeep.restore import restore
 from planwright.graph.agent import Agent
+from planwright.records.records import open_records
 from planwright.state.invocation import utc_now
+from planwright.store.database import Boundary
+from planwright.upkeep.backup import back_up
+from planwright.upkeep.restore import restore
 from tests.postgres_server import PostgresServer, new_folder
 
 Way = Literal["log", "copy", "file alone", "restore", "base backup", "standby"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from benchmarks.simulated_machines import WrongClock
 from benchmarks.simulated_time import World
-from planwright.checkpoints.ownership.time_marks import JOIN_S, LOOK_S, NEAR_S, SETTLE_S, TICK_S
-from planwright.checkpoints.sessions.queue import END_OF_TIME
+from planwright.records.queue.queue import END_OF_TIME
+from planwright.store.time_marks import JOIN_S, LOOK_S, NEAR_S, SETTLE_S, TICK_S
 
 LATE_S = SETTLE_S + 300.0
 """By how much something may end late, beside time off that no clock could tell."""

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator
 
 from benchmarks.simulated_worker import Stage, Worker
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
 from planwright.domain.clock import day_of
 from planwright.domain.errors import BudgetExceeded
+from planwright.records.budget_usage import Amount, BudgetedCall
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 

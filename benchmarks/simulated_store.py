@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from benchmarks.simulated_time import SimulatedLoop
-from planwright.checkpoints.database import RIDE_S, Database, Job, T, _Item
-from planwright.checkpoints.ownership.heartbeat import Beat, Heartbeat
-from planwright.checkpoints.store_errors import store_error
+from planwright.store.database import RIDE_S, Database, Job, T, _Item
+from planwright.store.heartbeat import Beat, Heartbeat
+from planwright.store.store_errors import store_error
 
 Moment = Literal["begin", "within", "commit", "after commit"]
 MOMENTS: tuple[Moment, ...] = ("begin", "within", "commit", "after commit")

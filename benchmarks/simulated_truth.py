@@ -9,11 +9,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from benchmarks.simulated_ends import START_S
-from planwright.checkpoints.audit.verification import verify_chain
-from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.checkpoints.upkeep.store_files import BLOBS, RECORDS, read_only
-from planwright.replay.replay import replay_run
+from planwright.extras.audit.replay import replay_run
+from planwright.records.audit.verification import verify_chain
+from planwright.store.blobs import Blobs
+from planwright.store.store_files import BLOBS, RECORDS, read_only
+from planwright.upkeep.store_check import check_store
 
 if TYPE_CHECKING:
     from benchmarks.simulated_worker import Stage, Worker

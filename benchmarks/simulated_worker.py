@@ -20,16 +20,16 @@ from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbe
 from benchmarks.simulated_time import SimulatedLoop, World
 from benchmarks.simulated_truth import early, stale
 from planwright.capabilities.contract import Capability
-from planwright.checkpoints.ownership.leases import Leases
-from planwright.checkpoints.ownership.owners import Owners, folder_of
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
+from planwright.records.ownership.leases import Leases
+from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import Settings, load
+from planwright.store.owners import Owners, folder_of
 
 PEOPLE = ("kim", "sam", "ada")
 ROUNDS = 400

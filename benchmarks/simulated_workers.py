@@ -16,20 +16,20 @@ from benchmarks.simulated_store import Disk, SimulatedDatabase, SimulatedHeartbe
 from benchmarks.simulated_time import SimulatedLoop, World
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.effects.late_calls import LateCalls
-from planwright.checkpoints.ownership.leases import Leases
-from planwright.checkpoints.ownership.owners import Owners, folder_of
-from planwright.checkpoints.sessions.sessions import Sessions
-from planwright.checkpoints.sessions.workers import Workers
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
 from planwright.domain.errors import PlanwrightError
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
-from planwright.sessions.worker import Worker
+from planwright.records.consent.gate import Decision
+from planwright.records.effects.late_calls import LateCalls
+from planwright.records.ownership.leases import Leases
+from planwright.records.queue.sessions import Sessions
+from planwright.records.queue.workers import Workers
+from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import Settings, load
+from planwright.store.owners import Owners, folder_of
 
 LOOK_S = 120.0
 LONG_S = 1800.0  # more than the longest piece of work takes

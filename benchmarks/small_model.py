@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.small_verdict import STORE, look, rows, wrongs
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 
 PYTHON = Path(".small-model-venv/bin/python")
 RESULTS = Path("small_model.json")

@@ -26,7 +26,7 @@ from planwright.domain.errors import PlanwrightError
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from planwright.graph.single_call import SingleCall, begin
+from planwright.graph.entry.single_call import SingleCall, begin
 
 Role = Literal["worker", "person", "last"]
 PEOPLE = ("kim", "sam", "ada")

@@ -17,14 +17,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.budgets import Budgets
-from planwright.checkpoints.database import Database
-from planwright.checkpoints.migrations import MIGRATIONS
 from planwright.domain.errors import BudgetExceeded
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.budgets import Budgets
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
+from planwright.store.database import Database
+from planwright.store.migrations import MIGRATIONS
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 TTL_S = 600

@@ -26,8 +26,8 @@ from benchmarks.ssrf_peers import Connector, Dns, World, open_world
 from benchmarks.ssrf_urls import Case
 from planwright.capabilities.builtin import http
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityError, CapabilityForbidden, CapabilityRejected
+from planwright.records.stores import open_stores
 from planwright.security.egress.network import Network
 from planwright.security.jail import Jail
 from planwright.settings.settings import load

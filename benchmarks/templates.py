@@ -32,9 +32,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import CapabilityRejected, PlanInvalid
 from planwright.domain.references import resolve
+from planwright.records.stores import open_stores
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 

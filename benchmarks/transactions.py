@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.contestants import page
-from planwright.checkpoints.stores import open_stores
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 
 BEFORE = "before "

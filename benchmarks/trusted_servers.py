@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from planwright.capabilities.mcp.servers import start_servers
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.trust import Trust
+from planwright.extras.mcp.servers import start_servers
+from planwright.extras.mcp.standing import read_standings
+from planwright.extras.mcp.trust import Trust
 from planwright.settings.settings import load
 
 

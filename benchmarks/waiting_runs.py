@@ -21,9 +21,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planwright.checkpoints.consent.gate import Gate, gate_id
-from planwright.checkpoints.runs import Run, begin_run
-from planwright.checkpoints.stores import Stores, open_stores
+from planwright.records.consent.gate import Gate, gate_id
+from planwright.records.runs import Run, begin_run
+from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import load
 
 RUNS, MOST_S, AT_ONCE = 10_000, 5.0, 500

@@ -20,7 +20,7 @@ from benchmarks.counted_stage import Stage, fork, join
 from benchmarks.counting_receiver import receiving
 from benchmarks.crew import PATIENCE_S, Crew, work
 from benchmarks.workers import SETTINGS, TOML, Foreman, queue
-from planwright.checkpoints.consent.gate import Decision
+from planwright.records.consent.gate import Decision
 
 AT_ONCE, MOST_SHOWN = 100, 20
 COMMANDS = (("sessions", "ls"), ("sessions", "ls", "--json"), ("ls", "--waiting"))

@@ -22,14 +22,14 @@ from planwright import prompts
 CLOCK, HOST = "WORLD_CLOCK_S", "WORLD_HOST"
 PROGRESS = {"runs": "run_id, status", "gates": "gate_id, status", "effects": "key, status", "steps": "uid"}
 MODULES = (
-    "checkpoints.upkeep.restore",
+    "upkeep.restore",
     "cli.actions.approving",
     "cli.actions.forking",
     "cli.actions.settling",
     "cli.main",
     "cli.session.drive",
     "cli.views.db_views",
-    "cli.views.mcp_views",
+    "extras.mcp.mcp_views",
     "cli.views.plan_card",
     "cli.views.run_views",
 )

@@ -11,15 +11,15 @@ import httpx
 from pydantic import JsonValue
 
 from planwright.capabilities.policy.file import Policy, default_policy
-from planwright.checkpoints.consent.delegations import Delegations
-from planwright.checkpoints.consent.tool_answers import ToolAnswers
-from planwright.checkpoints.effects.file_versions import FileVersions
-from planwright.checkpoints.memories import Memories
-from planwright.checkpoints.whole_results import WholeResults
 from planwright.domain.chain import Chain
 from planwright.domain.clock import Clock, utc_now
 from planwright.domain.lease import Lease
 from planwright.domain.risk import Mode, Risk
+from planwright.records.consent.delegations import Delegations
+from planwright.records.consent.tool_answers import ToolAnswers
+from planwright.records.effects.file_versions import FileVersions
+from planwright.records.memories import Memories
+from planwright.records.whole_results import WholeResults
 from planwright.security.egress.network import Network
 from planwright.security.jail import Jail
 from planwright.security.redaction.redactor import Redactor

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 import cel
 
-from planwright.domain.own_words import holds
-from planwright.domain.wishes.wishes import wishes
+from planwright.language.first_person import holds
+from planwright.language.wishes.wishes import wishes
 
 # Those of cel-rust 0.14, which cannot be asked: it says "undefined function" of wrong arguments, too.
 FUNCTIONS = frozenset(

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from planwright.capabilities.arguments import misfits
 from planwright.capabilities.compensation import template_flaws
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.undos import PastEffect
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import CLOSING, Compensation, PlanStep
+from planwright.records.effects.undos import PastEffect
 
 
 def check_compensations(registry: Registry) -> None:

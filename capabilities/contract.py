@@ -15,12 +15,12 @@ from planwright.capabilities.resources import Names, UseOf
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.capabilities.signature import Function, check_lookup
 from planwright.capabilities.source_code import code_hash, module_of
-from planwright.checkpoints.consent.approval_scope import ToolMay
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityRejected, PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Compensation
 from planwright.domain.risk import EFFECTS, RISKS, Effect, Mode, Risk
+from planwright.records.consent.approval_scope import ToolMay
 
 AnswerT = TypeVar("AnswerT")
 Preflight = Callable[[Mapping[str, JsonValue], CallContext], None]

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.reserved_paths import Reserved, reserved_paths
 from planwright.domain.errors import CapabilityForbidden
-from planwright.domain.own_words import folded
+from planwright.language.first_person import folded
 from planwright.security.key_files import folded_parts
 from planwright.settings.files import PROGRAMS
 

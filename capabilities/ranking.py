@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.mcp.schema_arguments import SchemaArguments
+from planwright.capabilities.tools.schema_arguments import SchemaArguments
 
 SATURATION, LENGTH_WEIGHT = 1.2, 0.75  # k1 and b, as BM25 is used everywhere
 NAME, TAG, DESCRIPTION, ARGUMENT = 3, 2, 1, 1  # how often a word counts that stands there

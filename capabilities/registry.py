@@ -17,8 +17,8 @@ from planwright.capabilities.ranking import Ranking
 from planwright.capabilities.trust.workspace_modules import serve
 from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.domain.hashing import sha256
-from planwright.domain.own_words import folded
 from planwright.domain.plan import CLOSING, WHOLE
+from planwright.language.first_person import folded
 from planwright.settings.profile import RunProfile, stands_for
 from planwright.settings.settings import FILE_NAME
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from planwright.capabilities.mcp.command_files import command_files
-from planwright.capabilities.mcp.entries import FILE_NAME, ConfiguredServer, read_entries
+from planwright.capabilities.trust.command_files import command_files
+from planwright.capabilities.trust.mcp_entries import FILE_NAME, ConfiguredServer, read_entries
 from planwright.domain.errors import CapabilityForbidden, SetupError
 from planwright.security.key_files import folded_parts
 from planwright.settings.settings import Settings, child_environment

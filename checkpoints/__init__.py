@@ -1,1 +1,1 @@
-"""Everything that outlives the process: runs, gates, effects, events, checkpoints, blobs."""
+"""LangGraph's checkpoints and nothing else: how values are written, read back, kept and pruned."""

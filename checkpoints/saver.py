@@ -22,7 +22,6 @@ from langgraph.checkpoint.base import (
     CheckpointTuple,
 )
 
-from planwright.checkpoints.database import STATE, Database, Job
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.checkpoints.thread_state import pruning
 from planwright.checkpoints.thread_state.jobs import LEASE_KEY as LEASE_KEY
@@ -31,6 +30,7 @@ from planwright.checkpoints.thread_state.jobs import CheckpointJobs, config_of, 
 from planwright.checkpoints.thread_state.tables import Filter
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.lease import Lease
+from planwright.store.database import STATE, Database, Job
 
 DIGITS = 32  # of a version's number
 PAID_KEY = "__pregel_planwright_paid"  # where the door puts the model calls whose replies are not durable yet

@@ -13,13 +13,10 @@ import typer
 from planwright.cli.commands import (
     agents,
     approve,
-    audit,
     calls,
     db,
     delegations,
-    evaluations,
     forks,
-    mcp,
     memory,
     policy,
     rejections,
@@ -49,6 +46,9 @@ from planwright.cli.commands.options import (
 )
 from planwright.cli.commands.version import options
 from planwright.domain.errors import INTERRUPTED, PlanwrightError
+from planwright.extras.audit import audit_commands as audit
+from planwright.extras.audit import evaluation_commands as evaluations
+from planwright.extras.mcp import mcp_commands as mcp
 
 app = typer.Typer(
     name="planwright",
@@ -158,7 +158,7 @@ def demo(
     no_browser: NoBrowser = False,
 ) -> None:
     """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
-    from planwright.cli.actions.demo import demonstrate, demonstrate_page
+    from planwright.extras.demo.demo_command import demonstrate, demonstrate_page
 
     if page:
         raise typer.Exit(demonstrate_page(folder, port, not no_browser))

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planwright.capabilities.trust.guard import FolderUntrusted
-from planwright.checkpoints.upkeep.findings import StoreFinding
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.printable import safe
 from planwright.domain.errors import INTERRUPTED, PlanwrightError, SetupError
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import load
+from planwright.upkeep.findings import StoreFinding
+from planwright.upkeep.store_check import check_store
 
 
 def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.work_records import RunWork
 from planwright.critic.facts import StepFacts
 from planwright.critic.ruling import why
 from planwright.domain.envelope import EffectRecord
 from planwright.domain.results import RubricAnswer, RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.effects.work_records import RunWork
 
 NOT_ACCEPTED = "criteria_not_met"
 

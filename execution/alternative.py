@@ -19,9 +19,6 @@ from planwright.capabilities.gateway.call_site import CallSite, effect_call
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.alternatives import plan_id
-from planwright.checkpoints.plans import RecordedPlan
-from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import (
     CapabilityRejected,
@@ -41,6 +38,9 @@ from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.planning.taint import untrusted
 from planwright.prompts import render, section
+from planwright.records.effects.alternatives import plan_id
+from planwright.records.plans import RecordedPlan
+from planwright.records.stores import Stores
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask

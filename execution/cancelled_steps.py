@@ -10,14 +10,14 @@ from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.recorded import effect_in_doubt
-from planwright.checkpoints.effects.begun_calls import begun_call
-from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import recorded_doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import by_record
+from planwright.records.effects.begun_calls import begun_call
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
 
 

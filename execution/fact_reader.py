@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from planwright.checkpoints.stores import Stores
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import RunRecords, facts_of
 from planwright.critic.rubrics import JudgedStep, Rubrics
@@ -13,6 +12,7 @@ from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
 from planwright.execution.step_accounts import StepAccount, step_accounts
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, plan_of
 from planwright.state.invocation import Invocation

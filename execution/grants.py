@@ -12,10 +12,6 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.permit import check_step_gates
 from planwright.capabilities.registry import TOOL_SEARCH
-from planwright.checkpoints.consent.gate import gate_id
-from planwright.checkpoints.consent.gates import Gates
-from planwright.checkpoints.plans import Plans
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.lease import Lease
 from planwright.domain.plan import DELEGATE
@@ -28,6 +24,10 @@ from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.truncation import offered_whole
 from planwright.planning.step_gates import agent_args
 from planwright.planning.taint import Taint
+from planwright.records.consent.gate import gate_id
+from planwright.records.consent.gates import Gates
+from planwright.records.plans import Plans
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import LoopState, LoopTask, ToolCall
 

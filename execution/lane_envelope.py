@@ -9,10 +9,10 @@ from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 
 from planwright.capabilities.policy.consent import DENIES
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.work_records import RecordedCall, RunWork, WorkRecords
 from planwright.critic.lane_rules import NO_WORK
 from planwright.domain.envelope import CallEnd, LaneCall, LaneEnvelope, LaneUsage, Offer
 from planwright.domain.errors import CapabilityForbidden
+from planwright.records.effects.work_records import RecordedCall, RunWork, WorkRecords
 from planwright.state.loop_state import LoopTask
 
 CLIP = 200

@@ -13,13 +13,13 @@ from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.file import DEFAULT, Policy
-from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.domain.errors import CapabilityError, LimitExceeded
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE, Proposal
-from planwright.domain.own_words import says
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.verified_step import VerifiedStep
+from planwright.language.first_person import says
+from planwright.records.plans import Plans, RecordedPlan
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 

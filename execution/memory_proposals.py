@@ -10,15 +10,15 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from planwright.checkpoints.memories import Memories
 from planwright.domain.errors import LimitExceeded, ModelError, ModelOutputInvalid, SetupError
 from planwright.domain.memory_proposal import Candidate
-from planwright.domain.own_words import exact_words, holds, may_be_kept, own_words, speaks_of_user
+from planwright.language.first_person import exact_words, holds, may_be_kept, own_words, speaks_of_user
+from planwright.language.remembering import spoken
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
-from planwright.models.offline.remembering import spoken
 from planwright.prompts import render, section
+from planwright.records.memories import Memories
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import ModelRoute

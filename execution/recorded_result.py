@@ -14,10 +14,6 @@ from pydantic import JsonValue
 
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.effects.doubts import begun_uids
-from planwright.checkpoints.effects.ledger import Recorded
-from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.errors import (
     CapabilityError,
@@ -32,8 +28,12 @@ from planwright.domain.references import resolve
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import bare_result, failed
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.effects.doubts import begun_uids
+from planwright.records.effects.ledger import Recorded
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
 from planwright.state.node import ended_by
+from planwright.store.blobs import Blobs
 
 
 async def completed(

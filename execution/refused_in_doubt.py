@@ -12,12 +12,12 @@ from pydantic import JsonValue
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known, known_arguments
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.doubts import Doubts
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.references import has_reference
 from planwright.domain.results import Finding
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.effects.doubts import Doubts
 from planwright.state.loop_state import ToolCall
 
 

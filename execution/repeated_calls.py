@@ -16,10 +16,6 @@ from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import effect_call
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.kept_effects import DoneEffect, Past
-from planwright.checkpoints.effects.ledger import EffectCall
-from planwright.checkpoints.effects.refusals import Refusals, RefusedCall
-from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
@@ -30,6 +26,10 @@ from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.execution.step_runner import site_of
 from planwright.planning.rules import Rules
 from planwright.presentation.step_sentence import effect_phrase
+from planwright.records.effects.kept_effects import DoneEffect, Past
+from planwright.records.effects.ledger import EffectCall
+from planwright.records.effects.refusals import Refusals, RefusedCall
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
 

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.consent.gate import Gate
-from planwright.checkpoints.effects.refusals import RefusedCall, ends_with
-from planwright.checkpoints.stores import Stores
 from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.ruling import why
 from planwright.domain.hashing import json_text
@@ -18,6 +15,9 @@ from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.step_accounts import StepAccount, clip, describe_step, step_accounts
 from planwright.planning.done_steps import lost_steps, not_made_up_for
+from planwright.records.consent.gate import Gate
+from planwright.records.effects.refusals import RefusedCall, ends_with
+from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, Attempts
 
 DONE = ("completed", "completed_with_skips")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.stores import Stores
 from planwright.critic.ruling import why
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.step_accounts import StepAccount, describe_step, step_accounts
 from planwright.planning.done_steps import DoneCall, done_steps
+from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.undos import PastEffect
-from planwright.checkpoints.effects.work_records import RunWork
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import resolve
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
+from planwright.records.effects.undos import PastEffect
+from planwright.records.effects.work_records import RunWork
+from planwright.records.stores import Stores
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
 

@@ -13,7 +13,6 @@ from planwright.approvals.call_questions import CallQuestions
 from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     CallCancelled,
     CapabilityChanged,
@@ -33,6 +32,7 @@ from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import BegunEffects, completed, full_output
 from planwright.models.budget_warnings import warn
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation

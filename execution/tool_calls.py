@@ -20,20 +20,20 @@ from planwright.capabilities.policy import decide as policy
 from planwright.capabilities.policy.consent import DENIES, TAINTED_FROM, Judgement, judge
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
-from planwright.checkpoints.plans import Plans, RecordedPlan
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE
-from planwright.domain.own_words import holds, own_words, says
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.surroundings import SQL, has_foreign_text, surroundings_reader, table_names
+from planwright.language.first_person import holds, own_words, says
 from planwright.models.conversation.call_arguments import flaw_of, wire_name
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
 from planwright.prompts import section
+from planwright.records.plans import Plans, RecordedPlan
 from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall

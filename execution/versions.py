@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.database import Database
-from planwright.checkpoints.runs import Run
 from planwright.critic.verdict_inputs import evaluators_hash
 from planwright.domain.errors import VersionMismatch
 from planwright.domain.hashing import sha256
 from planwright.domain.run_context import RunContext
 from planwright.prompts import prompts_hash
+from planwright.records.runs import Run
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.settings.workspace import OnChange
 from planwright.state.invocation import Invocation
+from planwright.store.database import Database
 
 APART = frozenset(
     ("workspace", "providers", "sources", "storage", "secrets", "server", "logging", "tracing", "audit")

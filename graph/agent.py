@@ -20,11 +20,9 @@ from langgraph.runtime import RunControl
 from langgraph.types import GraphOutput, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.decide import gate_of
-from planwright.checkpoints.runs import Run
 from planwright.checkpoints.saver import LOOK_KEY
-from planwright.checkpoints.upkeep.store_times import refuse_two_times
-from planwright.graph.arrivals import Arrival
-from planwright.graph.checks import (
+from planwright.graph.entry.arrivals import Arrival
+from planwright.graph.entry.checks import (
     check_newest,
     checkpoint_facts,
     context_around,
@@ -40,9 +38,11 @@ from planwright.graph.checks import (
     to_be_closed,
     without_checkpoint,
 )
-from planwright.graph.door import AdmittedRun
-from planwright.graph.run_actions import RunActions
-from planwright.graph.sync_loop import in_own_task, see_threads
+from planwright.graph.entry.door import AdmittedRun
+from planwright.graph.entry.run_actions import RunActions
+from planwright.graph.entry.sync_loop import in_own_task, see_threads
+from planwright.records.runs import Run
+from planwright.upkeep.store_times import refuse_two_times
 
 NODE_MODES = frozenset(("checkpoints", "debug", "tasks"))
 """Modes of streaming that show each node by itself."""

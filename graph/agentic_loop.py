@@ -9,7 +9,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from planwright.approvals.call_gate import CallGates
-from planwright.checkpoints.stores import Stores
 from planwright.domain.envelope import LaneEnvelope
 from planwright.execution.grants import Grants, LoopTools
 from planwright.execution.lane_envelope import Envelopes
@@ -30,6 +29,7 @@ from planwright.nodes.loop.tool_approval import tool_approval
 from planwright.nodes.loop.tool_execution import tool_execution
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.planning.taint import Taint
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import (

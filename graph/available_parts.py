@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.ownership.own_parts import OwnParts
-from planwright.checkpoints.runs import Run
 from planwright.domain.errors import PartsElsewhere
 from planwright.domain.lease import Lease
+from planwright.records.ownership.own_parts import OwnParts
+from planwright.records.runs import Run
 
 MODEL = "the model given in code"
 

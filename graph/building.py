@@ -18,35 +18,35 @@ from planwright.approvals.review import review
 from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.compensation_check import check_compensations
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.langchain_tool import from_tool
-from planwright.capabilities.mcp.servers import Servers, open_servers
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.tools.langchain_tool import from_tool
 from planwright.capabilities.trust.guard import refuse_untrusted, trust_folder
-from planwright.checkpoints.consent.store_origin import believed, trust_own
-from planwright.checkpoints.private_files import secret_of
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.clock import Timer
 from planwright.domain.errors import SetupError
 from planwright.execution.versions import workspace_versions
+from planwright.extras.mcp.servers import Servers, open_servers
 from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
-from planwright.graph.door import Door
+from planwright.graph.entry.door import Door
+from planwright.graph.entry.single_call import SingleCalls
+from planwright.graph.entry.sync_loop import BackgroundLoop
+from planwright.graph.entry.undo import Undoing
 from planwright.graph.pipeline import Parts, build_pipeline
-from planwright.graph.single_call import SingleCalls
-from planwright.graph.sync_loop import BackgroundLoop
-from planwright.graph.undo import Undoing
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
 from planwright.prompts.fence import use_key
+from planwright.records.stores import Stores, open_stores
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import stands_for
 from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
+from planwright.store.private_files import secret_of
+from planwright.store.store_origin import believed, trust_own
 
 _LOG = logging.getLogger("planwright.graph")
 FENCE_KEY = "fence.key"

@@ -8,7 +8,7 @@ from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.reserved_paths import named_files
 from planwright.capabilities.trust.workspace_modules import module_homes
-from planwright.checkpoints.stores import Stores
+from planwright.records.stores import Stores
 from planwright.security.egress.network import Network
 from planwright.security.jail import READ_ONLY, Jail
 from planwright.security.key_files import ReadableFiles

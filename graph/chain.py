@@ -8,7 +8,6 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import START, StateGraph
 
 from planwright.approvals.call_gate import CallGates
-from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import MOST_CALLS
 from planwright.domain.results import StepResult
 from planwright.execution.step_runner import StepRunner
@@ -16,6 +15,7 @@ from planwright.graph.wiring import Compiled, add_branch, add_node
 from planwright.nodes.steps.chain_parts import chain_parts
 from planwright.nodes.steps.chain_step import RunChain
 from planwright.nodes.steps.part_gate import part_gate
+from planwright.records.stores import Stores
 from planwright.state.chain_state import ChainGraphInput, ChainOutput, ChainState, ChainTask
 from planwright.state.node import describe
 from planwright.state.step_board import parked_if_drained

@@ -14,7 +14,6 @@ from planwright.approvals.call_gate import CallGates
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.domain.run_context import RunContext
 from planwright.execution.alternative import Alternative
@@ -59,6 +58,7 @@ from planwright.nodes.steps.dispatch import dispatch, sends
 from planwright.nodes.steps.lane import lane
 from planwright.planning.no_other_plan import asks_where_acted
 from planwright.planning.taint import Taint
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, InputState, OutputState, StepTask
 from planwright.state.compaction import visible_messages

@@ -22,14 +22,11 @@ from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.answers import signed
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.consent.store_origin import believed, trust_own
-from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.private_files import alone_in, private_folder, read_private, replace_private
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph, log_problems
-from planwright.graph.checks import (
+from planwright.graph.entry.checks import (
     check_tenant,
     not_begun,
     read_messages,
@@ -37,10 +34,13 @@ from planwright.graph.checks import (
     thread_of,
     without_checkpoint,
 )
-from planwright.graph.server_doors.auth import build_auth, caller_in, refuse_inner_keys
+from planwright.graph.serving.auth import build_auth, caller_in, refuse_inner_keys
+from planwright.records.ownership.cancelling import cancel
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, from_environment
+from planwright.store.private_files import alone_in, private_folder, read_private, replace_private
+from planwright.store.store_origin import believed, trust_own
 
 TOKEN_FILE = "server.token"
 TOKEN_LENGTH = 43  # 32 bytes, as `secrets.token_urlsafe` spells them

@@ -1,1 +1,1 @@
-"""Who thinks: the router, the providers, the embedded offline planner, the scripted model."""
+"""Who thinks: the router, the providers, the scripted model, and what is read from replies."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from planwright.checkpoints.budget_usage import is_limited
-from planwright.checkpoints.budgets import Budgets
-from planwright.checkpoints.limits import Limit
+from planwright.records.budget_usage import is_limited
+from planwright.records.budgets import Budgets
+from planwright.records.limits import Limit
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.invocation import Invocation
 

@@ -15,8 +15,6 @@ from typing import TypeVar
 from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.messages.utils import count_tokens_approximately
 
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.budgets import Budgets
 from planwright.domain.clock import Timer
 from planwright.domain.errors import (
     ModelError,
@@ -41,6 +39,8 @@ from planwright.models.replies.structured import OutputModes, answered, with_for
 from planwright.models.replies.truncated import why_unfinished
 from planwright.models.roles import SERVED_BY, can_read
 from planwright.prompts.fence import Fences
+from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.budgets import Budgets
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import Invocation

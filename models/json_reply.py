@@ -7,7 +7,7 @@ from typing import Any
 
 from planwright.domain.errors import CapabilityRejected, ModelOutputInvalid
 from planwright.domain.hashing import canonical_json
-from planwright.domain.plan_wrappers import strict_json
+from planwright.models.replies.plan_wrappers import strict_json
 from planwright.sandbox.sandbox import sandbox
 from planwright.security.reply_size import MOST_LISTS, count_lists
 

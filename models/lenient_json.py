@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from planwright.domain.errors import ModelOutputInvalid
-from planwright.domain.plan_wrappers import MOST_LEVELS, once
+from planwright.models.replies.plan_wrappers import MOST_LEVELS, once
 
 _SPACE = re.compile(r"(?:\s|//[^\n]*|#[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _KEY = re.compile(r"[A-Za-z_$][\w$]*")

@@ -14,8 +14,6 @@ from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budget_usage import Spent
-from planwright.checkpoints.limits import Unit, micro_cents, say
 from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.verified_step import VerifiedStep
@@ -25,6 +23,8 @@ from planwright.models.providers.pricing import price
 from planwright.models.roles import serving
 from planwright.planning.rules import Rules
 from planwright.prompts import instructed, render
+from planwright.records.budget_usage import Spent
+from planwright.records.limits import Unit, micro_cents, say
 from planwright.settings.profile import RunLimits, RunProfile
 from planwright.state.agent_state import ModelRoute
 

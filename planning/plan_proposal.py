@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import PlanInvalid
 from planwright.domain.plan import Plan
-from planwright.domain.plan_reading import read_plan
 from planwright.models.json_reply import read_value
+from planwright.models.replies.plan_reading import read_plan
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.effects.ledger import Ledger
-from planwright.domain.own_words import PASTE_MARKS, PASTES
 from planwright.domain.plan import AGENT, DELEGATE, Plan, PlanStep
+from planwright.language.first_person import PASTE_MARKS, PASTES
 from planwright.planning.step_identity import earlier_uids
+from planwright.records.effects.ledger import Ledger
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import LoopTask
 

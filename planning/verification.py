@@ -14,7 +14,6 @@ from planwright.capabilities.gateway.read_files import passes_unknown_file
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budget_usage import Spent
 from planwright.domain.plan import DELEGATE, Plan, PlanStep
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.risk import at_least, highest_risk, looser
@@ -31,6 +30,7 @@ from planwright.planning.step_identity import step_uid
 from planwright.planning.surface import surface_of
 from planwright.planning.taint import tainted_steps
 from planwright.planning.write_conflicts import in_order
+from planwright.records.budget_usage import Spent
 from planwright.settings.approval import ApprovalSettings
 
 

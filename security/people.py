@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from planwright.domain.errors import SetupError
-from planwright.domain.own_words import folded
+from planwright.language.first_person import folded
 from planwright.security.credentials import Caller
 from planwright.settings.settings import Settings
 

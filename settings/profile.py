@@ -14,10 +14,10 @@ from fnmatch import fnmatchcase
 
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
-from planwright.domain.own_words import folded
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.domain.risk import MODES, Mode
 from planwright.domain.run_context import PlanningMode, RunContext
+from planwright.language.first_person import folded
 from planwright.presentation.nearest import nearest
 from planwright.settings.agents import AgentProfile, RunBudgetSettings
 from planwright.settings.settings import Settings

@@ -1,4 +1,4 @@
-"""Events of runs as records of the standard library's `logging`, each at the logger of its room."""
+"""Events of runs as records of the standard library's `logging`, each at the logger of its subject."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from planwright.capabilities.mcp.servers import start_servers
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.tools import Tool
-from planwright.capabilities.mcp.trust import Trust
-from planwright.checkpoints.consent.folder_trust import trust_below
+from planwright.extras.mcp.servers import start_servers
+from planwright.extras.mcp.standing import read_standings
+from planwright.extras.mcp.tools import Tool
+from planwright.extras.mcp.trust import Trust
 from planwright.settings.settings import load
+from planwright.store.folder_trust import trust_below
 from tests.patience import PATIENCE_S
 
 pytest_plugins = ["tests.sampling", "tests.on_postgres"]

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 from typing import Self, cast
 
-from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.postgres.server import server_of
+from planwright.extras.postgres.server import server_of
+from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
 
 URL = "PLANWRIGHT_STORAGE__URL"

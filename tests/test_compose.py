@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from planwright.checkpoints.postgres.address import read_address
 from planwright.cli.main import app
+from planwright.extras.postgres.address import read_address
 
 ROOT = Path(__file__).parents[1]
 

@@ -9,7 +9,7 @@ from tests.house.rooms import ROOMS, ROOT, SOURCES
 
 
 def test_imports_point_down() -> None:
-    assert rooms.upward_imports() == []
+    assert rooms.upward_imports() == [*rooms.INTO_EXTRAS]
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -37,17 +37,17 @@ def test_only_settings_reads_the_environment() -> None:
 
 
 def test_one_place_decides_what_time_it_is_for_a_store() -> None:
-    deciding = {"checkpoints.ownership.store_time"}
-    handing_the_clock_to_it = {"checkpoints.records", "domain.clock", "graph.building"}
+    deciding = {"store.store_time"}
+    handing_the_clock_to_it = {"records.records", "domain.clock", "graph.building"}
     defaults_of_tests = {"capabilities.call_context", "state.invocation"}
     labels = {
-        "checkpoints.marks.mark",
+        "store.marks.mark",
         "cli.views.db_views",
-        "checkpoints.consent.folder_trust",
-        "demo.webhook",
+        "store.folder_trust",
+        "extras.demo.webhook",
     }
     without_a_store = {"cli.views.open_store"}
-    of_something_else = {"cli.session.terminal", "models.failover.classify", "web.rate_limits"}
+    of_something_else = {"cli.session.terminal", "models.failover.classify", "extras.web.rate_limits"}
     known = deciding | handing_the_clock_to_it | defaults_of_tests | labels
     assert set(rooms.readers_of_the_clock()) == known | without_a_store | of_something_else
 

@@ -75,7 +75,7 @@ def test_looking_at_runs_loads_neither_langgraph_nor_langchain(module: str) -> N
 
 def test_the_routes_of_the_page_load_no_langgraph_before_a_decision() -> None:
     program = (
-        "import importlib, pkgutil, sys; from planwright.web import routes\n"
+        "import importlib, pkgutil, sys; from planwright.extras.web import routes\n"
         "names = [f'{routes.__name__}.{module.name}' for module in pkgutil.iter_modules(routes.__path__)]\n"
         "assert len(names) > 10 and [*map(importlib.import_module, names)]\n"
         "print([m for m in sys.modules if m.startswith(('langgraph', 'langchain'))])"
@@ -88,7 +88,7 @@ def test_an_agent_loads_no_library_that_its_workspace_does_not_use(tmp_path: Pat
     unused = ("mcp", "mcp_types", "httpcore", "yaml", "email_validator")
     program = (
         "import sys; from planwright.graph import open_agent; from planwright.cli import main\n"
-        "from planwright.cli.views import mcp_views; from planwright.cli.session import drive\n"
+        "from planwright.extras.mcp import mcp_views; from planwright.cli.session import drive\n"
         f"open_agent('.').close(); print([m for m in sys.modules if m.split('.')[0] in {unused}])"
     )
     done = subprocess.run(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.effects.file_versions import Change, FileVersions, file_version
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.plan import Compensation
+from planwright.records.effects.file_versions import Change, FileVersions, file_version
 
 UNDONE_BY = Compensation(
     capability="files.restore", params={"path": "{{output.path}}", "version": "{{output.version}}"}

@@ -9,9 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.memories import Memory
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Compensation
+from planwright.records.memories import Memory
 
 _MEMORIES = ("memories",)
 

@@ -10,10 +10,10 @@ from planwright.capabilities.call_context import CallContext, MadeChain, RunChai
 from planwright.capabilities.chains.compose import as_capability, checked_chain
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.chains import CreatedChains
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.chains import CreatedChains
 from planwright.settings.profile import RunProfile
 
 

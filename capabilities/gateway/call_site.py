@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
-from planwright.checkpoints.effects.kept_effects import within_of
-from planwright.checkpoints.effects.ledger import EffectCall
 from planwright.domain.lease import Lease
 from planwright.domain.risk import Risk
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.effects.kept_effects import within_of
+from planwright.records.effects.ledger import EffectCall
 from planwright.settings.profile import RunProfile
 from planwright.state.loop_budget import LoopBudget
 

@@ -26,15 +26,6 @@ from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
 from planwright.capabilities.policy.consent import DENIES, Judgement, judge
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.consent.approvers import check_approvals
-from planwright.checkpoints.consent.gate import gate_id
-from planwright.checkpoints.effects.begun_calls import begun_call
-from planwright.checkpoints.effects.kept_effects import NEW, Past
-from planwright.checkpoints.effects.ledger import EffectCall
-from planwright.checkpoints.plans import PlanKind, RunnablePlan
-from planwright.checkpoints.reader import ReadOnce
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     CallRefused,
     CapabilityChanged,
@@ -43,7 +34,16 @@ from planwright.domain.errors import (
 )
 from planwright.domain.lease import Lease
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.consent.approvers import check_approvals
+from planwright.records.consent.gate import gate_id
+from planwright.records.effects.begun_calls import begun_call
+from planwright.records.effects.kept_effects import NEW, Past
+from planwright.records.effects.ledger import EffectCall
+from planwright.records.plans import PlanKind, RunnablePlan
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
+from planwright.store.reader import ReadOnce
 
 
 class Gateway:

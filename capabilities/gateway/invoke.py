@@ -29,7 +29,6 @@ from planwright.capabilities.gateway.call_threads import (
     threads_of_call,
 )
 from planwright.capabilities.signature import error_summary
-from planwright.checkpoints.consent.call_question import CallAsks
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import (
@@ -42,6 +41,7 @@ from planwright.domain.errors import (
     RunStopped,
     StillUnderWay,
 )
+from planwright.records.consent.call_question import CallAsks
 from planwright.security.egress.unreachable import may_pass
 from planwright.security.reply_size import outgrows
 

@@ -9,12 +9,12 @@ from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.read_files import FileContent, same_files
-from planwright.checkpoints.consent.approvers import check_approvals
-from planwright.checkpoints.consent.gate import Gate, gate_id
-from planwright.checkpoints.consent.gates import Gates
 from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.hashing import same, sha256
 from planwright.domain.verified_step import StepGate, VerifiedStep
+from planwright.records.consent.approvers import check_approvals
+from planwright.records.consent.gate import Gate, gate_id
+from planwright.records.consent.gates import Gates
 
 
 class Permit(NamedTuple):

@@ -8,9 +8,6 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from planwright.capabilities.gateway.attempts import CallAttempts
-from planwright.checkpoints.consent.call_question import CallAsks
-from planwright.checkpoints.effects.ledger import EffectCall, Recorded
-from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import FIND_OUT, nobody_knows, recorded_doubt
 from planwright.domain.errors import (
     BrokeOff,
@@ -20,6 +17,9 @@ from planwright.domain.errors import (
     EffectInDoubt,
     StillUnderWay,
 )
+from planwright.records.consent.call_question import CallAsks
+from planwright.records.effects.ledger import EffectCall, Recorded
+from planwright.records.stores import Stores
 from planwright.settings.agents import RunBudgetSettings
 
 Now = Callable[[], datetime]

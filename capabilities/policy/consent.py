@@ -20,11 +20,11 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
 from planwright.domain.hashing import same
-from planwright.domain.own_words import holds, trimmed
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Risk, at_least
-from planwright.domain.wishes.wishes import wishes
+from planwright.language.first_person import holds, trimmed
+from planwright.language.wishes.wishes import wishes
 
 TAINTED_FROM: Risk = "Low"
 TELLING = 3  # letters: that a 1 stands somewhere in a message says nothing

@@ -27,11 +27,11 @@ from planwright.capabilities.policy.rulings import (
     Ruling,
     stricter,
 )
-from planwright.checkpoints.consent.delegations import Delegation
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
 from planwright.domain.references import has_reference
 from planwright.domain.verified_step import PolicyEvidence
+from planwright.records.consent.delegations import Delegation
 from planwright.settings.egress import HostPort, on_list, read_host_port
 
 UNRULED = (*CLOSING, WHOLE)  # last words and own results: a run has them whatever it may do (as in Profile)

@@ -16,8 +16,8 @@ from planwright.capabilities.policy.decide import explain_ruling
 from planwright.capabilities.policy.file import Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.records import Records
 from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.records.records import Records
 from planwright.security.jail import Jail
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings

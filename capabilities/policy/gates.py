@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from planwright.checkpoints.consent.approvers import CHANNEL
 from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import problem_of
 from planwright.presentation.nearest import nearest
+from planwright.records.consent.approvers import CHANNEL
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 LONGEST_NAME = 64

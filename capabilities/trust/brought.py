@@ -13,16 +13,16 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from planwright.capabilities.mcp.command_files import files_of_command, hashes_of
 from planwright.capabilities.policy.decisions import FOLDER as DECISIONS
 from planwright.capabilities.policy.file import FILE_NAME as POLICY
+from planwright.capabilities.trust.command_files import files_of_command, hashes_of
 from planwright.capabilities.trust.consequences import WrittenSetting, consequences
 from planwright.capabilities.trust.workspace_modules import files_of, module_homes
-from planwright.checkpoints.consent.folder_trust import Brought
-from planwright.checkpoints.consent.store_origin import brought_by_store
 from planwright.domain.hashing import canonical_json, sha256
 from planwright.settings.model_profiles import EXTRAS, OPENAI
 from planwright.settings.settings import FILE_NAME, Settings, child_environment
+from planwright.store.folder_trust import Brought
+from planwright.store.store_origin import brought_by_store
 
 CODE = (".py", *importlib.machinery.EXTENSION_SUFFIXES)
 """Endings of the files of a package that are imported; what Python compiled of them is not read."""

@@ -11,10 +11,10 @@ from pathlib import Path
 from shlex import quote
 
 from planwright.capabilities.trust.brought import brought_along
-from planwright.checkpoints.consent.folder_trust import Brought, FolderTrust
-from planwright.checkpoints.private_files import alone_in, is_open_to_others
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import Settings, load
+from planwright.store.folder_trust import Brought, FolderTrust
+from planwright.store.private_files import alone_in, is_open_to_others
 
 MOST_NAMED = 3
 

@@ -22,13 +22,13 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.types import ERROR
 
-from planwright.checkpoints.database import Job, T
-from planwright.checkpoints.ownership.fencing import held
 from planwright.checkpoints.thread_state import pruning
 from planwright.checkpoints.thread_state.layout import LOG, NAMED, Place
 from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.checkpoints.thread_state.tables import Filter, Tables, Write
 from planwright.domain.lease import Lease
+from planwright.store.database import Job, T
+from planwright.store.fencing import held
 
 LEASE_KEY = "__pregel_planwright_lease"  # where the door puts the lease into the config of an invocation
 LOOK_KEY = "__pregel_planwright_look"  # says that the door looks at what the graph is about to read

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from planwright.checkpoints.marks.setback import Setback
-from planwright.checkpoints.records import open_records
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, no_runs, setback_of
+from planwright.records.records import open_records
 from planwright.security.credentials import login_name
+from planwright.store.marks.setback import Setback
 
 WAITS = 3
 """Exit code where a person has to decide."""

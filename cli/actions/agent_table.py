@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from planwright.capabilities.trust.guard import load_trusted, untrusted_things
-from planwright.checkpoints.consent.folder_trust import FolderTrust
-from planwright.checkpoints.consent.store_origin import OURS
-from planwright.checkpoints.private_files import write_private
 from planwright.cli.session.editing import by_hand, noted, plain
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked, show_agent
@@ -25,6 +22,9 @@ from planwright.domain.errors import PlanwrightError, SetupError
 from planwright.presentation.rows import JsonObject
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import FILE_NAME, load, parse_settings
+from planwright.store.folder_trust import FolderTrust
+from planwright.store.private_files import write_private
+from planwright.store.store_origin import OURS
 
 Span = tuple[int, int]
 

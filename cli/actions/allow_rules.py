@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.consent.allow_rules import AllowRule, AllowRules
-from planwright.checkpoints.consent.approval_scope import TOOL_WORDS, ArgumentRule
-from planwright.checkpoints.consent.tool_answers import TOOL, ToolAnswer, ToolAnswers
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
+from planwright.records.consent.allow_rules import AllowRule, AllowRules
+from planwright.records.consent.approval_scope import TOOL_WORDS, ArgumentRule
+from planwright.records.consent.tool_answers import TOOL, ToolAnswer, ToolAnswers
 
 
 def approval_scope_of(

@@ -20,10 +20,10 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.gate_view import left_row, pending_rows
-from planwright.cli.views.mcp_views import say_absent
 from planwright.cli.views.printable import one_line
 from planwright.domain.errors import GateError
 from planwright.domain.results import RunStatus
+from planwright.extras.mcp.mcp_views import say_absent
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 

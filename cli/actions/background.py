@@ -13,22 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planwright.checkpoints.records import Records, open_records
-from planwright.checkpoints.runs import Run
-from planwright.checkpoints.sessions.sessions import UNITS, Unit
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
 from planwright.cli.views.rendering import where_option
 from planwright.cli.views.short_names import full_name
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.run_context import RunContext
+from planwright.records.queue.sessions import UNITS, Unit
+from planwright.records.records import Records, open_records
+from planwright.records.runs import Run
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
+    from planwright.extras.worker.worker import Worker
     from planwright.graph.agent import Agent
-    from planwright.sessions.worker import Worker
 
 MEANING: Mapping[Unit, str] = {
     "tokens": "tokens",
@@ -101,7 +101,7 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
 def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
     """Let monitoring ask how a worker is."""
     try:
-        from planwright.sessions.metrics import monitoring
+        from planwright.extras.worker.metrics import monitoring
     except ImportError as error:
         raise SetupError("metrics need one package more", how_to_install("metrics")) from error
     try:
@@ -132,8 +132,8 @@ def work(workspace: Path, *, until_idle: bool, metrics: int | None = None) -> in
 
     With `metrics` it answers monitoring at that port of this machine. Raises SetupError where it cannot.
     """
+    from planwright.extras.worker.worker import Worker
     from planwright.graph.building import build_graph
-    from planwright.sessions.worker import Worker
 
     agent = build_graph(load_logged(workspace))
     gc.freeze()  # what is loaded stays: to look through it for garbage took 7 % of the CPU of a resume

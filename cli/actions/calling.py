@@ -13,9 +13,9 @@ from planwright.capabilities.schema_paths import JsonSchema
 from planwright.cli.session.asking import who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
-from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
+from planwright.extras.mcp.mcp_views import say_absent
 from planwright.graph.building import build_graph
 from planwright.presentation.argument_values import argument_types, read_argument
 

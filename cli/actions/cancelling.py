@@ -6,13 +6,13 @@ import asyncio
 from contextlib import closing
 from pathlib import Path
 
-from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.runs import Run
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store
 from planwright.cli.views.short_names import full_name
 from planwright.domain.errors import RunError
+from planwright.records.ownership.cancelling import cancel
+from planwright.records.records import open_records
+from planwright.records.runs import Run
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
 

@@ -6,7 +6,6 @@ import asyncio
 import json
 from pathlib import Path
 
-from planwright.checkpoints.records import open_records
 from planwright.cli.session.asking import Approver, who
 from planwright.cli.session.drive import follow
 from planwright.cli.session.logs import load_logged
@@ -19,8 +18,9 @@ from planwright.domain.memory_proposal import FORGET, WRITE
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
-from planwright.graph.single_call import SingleCall, begin
+from planwright.graph.entry.single_call import SingleCall, begin
 from planwright.presentation.rows import Card, JsonObject
+from planwright.records.records import open_records
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
 

@@ -7,9 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from planwright.capabilities.trust.guard import trust_folder
-from planwright.checkpoints.consent.store_origin import OURS
 from planwright.domain.errors import SetupError
 from planwright.settings.settings import load
+from planwright.store.store_origin import OURS
 
 TEMPLATES = {  # names in the workspace, and in the package, where no module is made of them
     "planwright.toml": "planwright.toml",

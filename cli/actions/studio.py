@@ -21,17 +21,17 @@ from pathlib import Path
 import httpx
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.private_files import close_to_others, open_private, private_folder
-from planwright.cli.actions.web import PAGE_MODULES
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.hashing import sha256
+from planwright.extras.web.served_pages import announced, page_here
+from planwright.extras.web.web_command import PAGE_MODULES
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, state_folder
-from planwright.web.served_pages import announced, page_here
+from planwright.store.private_files import close_to_others, open_private, private_folder
 
 CONFIG = Path(__file__).parents[1] / "langgraph.json"
 GRAPH = "planwright"
@@ -47,7 +47,7 @@ QUIET = {"LANGGRAPH_CLI_NO_ANALYTICS": "1", "LANGGRAPH_NO_VERSION_CHECK": "true"
 def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     """Serve a workspace until Ctrl-C. Returns 0; raises SetupError when the server cannot be had."""
     _check_installed()
-    from planwright.graph.server_doors.requests import PAGE  # needs what may not be installed
+    from planwright.graph.serving.requests import PAGE  # needs what may not be installed
 
     settings = load_trusted(workspace)
     open_checked(settings)
@@ -73,7 +73,7 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
 
 def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
     """List the threads that wait for whoever has the token, and whether the server can take their ids."""
-    from planwright.graph.server_doors.threads import is_uuid  # needs what may not be installed
+    from planwright.graph.serving.threads import is_uuid  # needs what may not be installed
 
     runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
     return [(str(run["thread_id"]), is_uuid(str(run["thread_id"]))) for run in runs]

@@ -13,7 +13,7 @@ from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.cli.views.run_views import find_run
 from planwright.graph.building import build_graph
-from planwright.graph.undo import CompensationStep
+from planwright.graph.entry.undo import CompensationStep
 from planwright.presentation.rows import JsonObject
 
 

@@ -25,6 +25,6 @@ def web(
     ] = False,
 ) -> None:
     """Open the page of a workspace in a browser: approvals, runs, effects, requests."""
-    from planwright.cli.actions.web import open_page, print_links
+    from planwright.extras.web.web_command import open_page, print_links
 
     raise typer.Exit(print_links(workspace) if link else open_page(workspace, port, not no_browser))

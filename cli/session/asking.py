@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from langgraph.types import Command, Interrupt
 from rich.console import RenderableType
 
-from planwright.checkpoints.consent.approval_scope import TOOL_WORDS
-from planwright.checkpoints.consent.call_question import QUESTION
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
@@ -19,6 +17,8 @@ from planwright.cli.views.doubt_views import decide_command, doubts_on
 from planwright.cli.views.gate_view import gate_view
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
+from planwright.records.consent.approval_scope import TOOL_WORDS
+from planwright.records.consent.call_question import QUESTION
 from planwright.security.credentials import login_name
 
 Approver = Callable[[Card, Terminal], JsonObject]

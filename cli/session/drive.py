@@ -16,7 +16,6 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt
 
-from planwright.checkpoints.stores import open_stores
 from planwright.cli.session.asking import (
     Approver,
     asker,
@@ -38,9 +37,10 @@ from planwright.cli.views.run_views import find_gate, find_run, open_gates, reco
 from planwright.domain.errors import INTERRUPTED, GateError, PartsElsewhere, SetupError
 from planwright.domain.run_context import RunContext, read_context
 from planwright.graph.building import build_graph
-from planwright.graph.control import Control
+from planwright.graph.entry.control import Control
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import JsonObject
+from planwright.records.stores import open_stores
 from planwright.settings.settings import Settings
 
 

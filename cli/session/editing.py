@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from planwright.checkpoints.private_files import write_private
 from planwright.cli.views.run_views import find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
+from planwright.store.private_files import write_private
 
 NOTHING_SAVED = "nothing was saved, so nothing is changed; the gate is still open"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from rich.table import Table
 
-from planwright.capabilities.mcp.standing import unstarted_servers
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
+from planwright.extras.mcp.standing import unstarted_servers
 from planwright.graph.building import check_agents
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import Report

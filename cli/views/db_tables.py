@@ -19,15 +19,15 @@ from rich.table import Table
 from sqlite_utils import Database
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.private_files import FILE_MODE, FOLDER_MODE
-from planwright.checkpoints.store_errors import BROKEN, check_storable, store_error
-from planwright.checkpoints.upkeep.store_files import RECORDS, has_file, no_store, open_tables
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import read_server, store_files
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
+from planwright.store.private_files import FILE_MODE, FOLDER_MODE
+from planwright.store.store_errors import BROKEN, check_storable, store_error
+from planwright.store.store_files import RECORDS, has_file, no_store, open_tables
 
 Format = Literal["csv", "json", "ndjson"]
 Row = Sequence[object]

@@ -11,18 +11,6 @@ from pathlib import Path
 from rich.table import Table
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.marks.setback import Setback
-from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.postgres.server import server_of
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.upkeep.backup import back_up
-from planwright.checkpoints.upkeep.findings import StoreFinding
-from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
-from planwright.checkpoints.upkeep.restore import restore
-from planwright.checkpoints.upkeep.store_check import check_store
-from planwright.checkpoints.upkeep.store_files import RECORDS, has_file, no_store
-from planwright.checkpoints.upkeep.store_use import refuse_while_used
-from planwright.checkpoints.upkeep.vacuum import vacuum
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import (
     has_store,
@@ -33,7 +21,19 @@ from planwright.cli.views.open_store import (
     time_of,
 )
 from planwright.domain.clock import utc_now
+from planwright.extras.postgres.server import server_of
+from planwright.records.records import open_records
 from planwright.settings.settings import Settings
+from planwright.store.marks.setback import Setback
+from planwright.store.migrations import MIGRATIONS
+from planwright.store.store_files import RECORDS, has_file, no_store
+from planwright.upkeep.backup import back_up
+from planwright.upkeep.findings import StoreFinding
+from planwright.upkeep.prune import Retention, prune_in_use, prune_store
+from planwright.upkeep.restore import restore
+from planwright.upkeep.store_check import check_store
+from planwright.upkeep.store_use import refuse_while_used
+from planwright.upkeep.vacuum import vacuum
 
 HEALTHY, ACCEPT = "nothing is wrong with the store", "planwright db accept"
 
@@ -156,7 +156,7 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
         raise setback.error()
     # no redactor: a row that is another one there is none that the audit chain, or a decision, was made over
     engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, None).engine
-    from planwright.checkpoints.postgres.copying import copy_to_server  # it loads psycopg
+    from planwright.extras.postgres.copying import copy_to_server  # it loads psycopg
 
     rows, blobs = copy_to_server(settings.store_folder, engine, check_unused)
     if as_json:

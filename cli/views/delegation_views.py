@@ -10,15 +10,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.mcp.servers import start_servers
 from planwright.capabilities.registry import load_registry
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import now_of
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
+from planwright.extras.mcp.servers import start_servers
+from planwright.records.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.security.credentials import login_name
 
 

@@ -13,29 +13,29 @@ from rich.table import Table
 
 from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
 from planwright.capabilities.builtin.places import data_checks
-from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.consent.allow_rules import AllowRules
-from planwright.checkpoints.consent.delegations import Delegations
-from planwright.checkpoints.limits import unpriced
-from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.ownership.store_time import trouble_of
-from planwright.checkpoints.postgres.server import Server, server_of
-from planwright.checkpoints.records import open_records
-from planwright.cli.views import mcp_views
 from planwright.cli.views import rendering as views
 from planwright.cli.views.example_calls import example_call
 from planwright.cli.views.open_store import time_of
 from planwright.domain.errors import PlanwrightError, SetupError
+from planwright.extras.mcp import mcp_views
+from planwright.extras.mcp.servers import Servers, start_servers
+from planwright.extras.postgres.server import Server, server_of
 from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
+from planwright.records.consent.allow_rules import AllowRules
+from planwright.records.consent.delegations import Delegations
+from planwright.records.limits import unpriced
+from planwright.records.records import open_records
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import SHORTEST
 from planwright.settings.model_profiles import install_of
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, api_keys, from_environment
+from planwright.store.migrations import MIGRATIONS
+from planwright.store.store_time import trouble_of
 
 _WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
 

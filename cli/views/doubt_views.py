@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from planwright.checkpoints.effects.doubts import DOUBTFUL, doubt_of
 from planwright.cli.views.open_store import StoreReader
 from planwright.cli.views.rendering import argument, label
 from planwright.domain.doubt import Doubt
 from planwright.presentation.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
 from planwright.presentation.rows import Card, Report
+from planwright.records.effects.doubts import DOUBTFUL, doubt_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.table import Table
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.memory_proposals import not_open
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.domain.errors import RunError
 from planwright.presentation.rows import Report
+from planwright.records.memory_proposals import not_open
 from planwright.settings.settings import Settings
 
 _PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:every OR status = 'proposed')

@@ -11,29 +11,29 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from planwright.checkpoints.consent.store_origin import check_origin
-from planwright.checkpoints.marks.mark import Mark
-from planwright.checkpoints.marks.setback import Setback
-from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.ownership.owners import OwnerLocks, Owners, folder_of, is_held
-from planwright.checkpoints.ownership.store_time import time_on_record
-from planwright.checkpoints.ownership.time_marks import TimeMark
-from planwright.checkpoints.postgres.server import server_of
-from planwright.checkpoints.store_errors import (
+from planwright.domain.clock import utc_now
+from planwright.domain.errors import RunError, SetupError, StoreFailed
+from planwright.extras.postgres.server import server_of
+from planwright.presentation.rows import Report
+from planwright.security.redaction.known_secrets import redactor_of
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.settings import FILE_NAME, Settings
+from planwright.settings.workspace import StorageSettings
+from planwright.store.marks.mark import Mark
+from planwright.store.marks.setback import Setback
+from planwright.store.migrations import MIGRATIONS
+from planwright.store.owners import OwnerLocks, Owners, folder_of, is_held
+from planwright.store.store_errors import (
     BROKEN,
     half_a_character,
     refuse_newer,
     store_error,
     store_version,
 )
-from planwright.checkpoints.upkeep.store_files import RECORDS, read_only
-from planwright.domain.clock import utc_now
-from planwright.domain.errors import RunError, SetupError, StoreFailed
-from planwright.presentation.rows import Report
-from planwright.security.redaction.known_secrets import redactor_of
-from planwright.security.redaction.redactor import Redactor
-from planwright.settings.settings import FILE_NAME, Settings
-from planwright.settings.workspace import StorageSettings
+from planwright.store.store_files import RECORDS, read_only
+from planwright.store.store_origin import check_origin
+from planwright.store.store_time import time_on_record
+from planwright.store.time_marks import TimeMark
 
 T = TypeVar("T")
 

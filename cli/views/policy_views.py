@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.mcp.servers import Servers, start_servers
 from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.explain import (
     CallRuling,
@@ -26,12 +25,13 @@ from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, load
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.records import open_records
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
-from planwright.cli.views.mcp_views import say_absent
 from planwright.domain.errors import SetupError
+from planwright.extras.mcp.mcp_views import say_absent
+from planwright.extras.mcp.servers import Servers, start_servers
 from planwright.presentation.rows import JsonObject
+from planwright.records.records import open_records
 from planwright.settings.profile import find_agent
 from planwright.settings.settings import Settings
 

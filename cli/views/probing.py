@@ -6,10 +6,10 @@ import asyncio
 from pathlib import Path
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.records import open_records
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import PlanwrightError
 from planwright.models.providers.probe import ABILITIES, ModelAbility, Probe
+from planwright.records.records import open_records
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings

@@ -27,7 +27,6 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.approvals.cards import SEEN
-from planwright.checkpoints.consent.approvers import excluded_words
 from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
@@ -38,6 +37,7 @@ from planwright.presentation.figures import risk_text as risk_text
 from planwright.presentation.figures import work_text as work_text
 from planwright.presentation.file_lines import file_lines
 from planwright.presentation.rows import Card, EventData, Report
+from planwright.records.consent.approvers import excluded_words
 
 RISK_STYLE = {"None": "dim", "Low": "green", "Medium": "yellow", "High": "red", "Critical": "bold red"}
 _GAP = re.compile(r"\n(?:[^\S\n]*\n){3,}")

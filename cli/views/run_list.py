@@ -7,12 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.effects.doubts import DOUBTFUL
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, interrupted, now_of, open_store, read_rows
 from planwright.cli.views.paging import Page
 from planwright.cli.views.short_names import full_name
 from planwright.presentation.rows import QuestionRow, Report
+from planwright.records.effects.doubts import DOUBTFUL
 from planwright.settings.settings import Settings
 
 _ASKING = """r.status = 'needs_input' AND r.ended_at >= :since

@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
-from planwright.capabilities.mcp.entries import UnreadableFile
-from planwright.capabilities.mcp.standing import read_standings
 from planwright.capabilities.trust.brought import brought_along
 from planwright.capabilities.trust.guard import untrusted_things
-from planwright.checkpoints.consent.folder_trust import (
+from planwright.capabilities.trust.mcp_entries import UnreadableFile
+from planwright.cli.views import rendering as views
+from planwright.domain.errors import SetupError
+from planwright.extras.mcp.standing import read_standings
+from planwright.security.credentials import login_name
+from planwright.settings.settings import Settings, load
+from planwright.store.folder_trust import (
     Brought,
     FolderTrust,
     below_no_more,
     trust_below,
     trusted_folders,
 )
-from planwright.cli.views import rendering as views
-from planwright.domain.errors import SetupError
-from planwright.security.credentials import login_name
-from planwright.settings.settings import Settings, load
 
 YES = ("y", "yes")
 

@@ -16,15 +16,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import StateSnapshot
 from typing_extensions import TypedDict
 
-from planwright.checkpoints.forks import Fork, ForkSource, not_over, taken
-from planwright.checkpoints.ownership.owners import owner_of
-from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import StepResult
 from planwright.domain.run_context import RunContext
-from planwright.graph.checks import read_state
+from planwright.graph.entry.checks import read_state
 from planwright.graph.forks.fork_rules import (
     carried_results,
     check_certain,
@@ -35,7 +31,11 @@ from planwright.graph.forks.fork_rules import (
     up_to_request,
 )
 from planwright.graph.wiring import Compiled
+from planwright.records.forks import Fork, ForkSource, not_over, taken
+from planwright.records.runs import Run
+from planwright.records.stores import Stores
 from planwright.state.agent_state import Task
+from planwright.store.owners import owner_of
 
 NOT_BEGUN = frozenset(("__start__", "session_event"))
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 from langchain_core.messages import BaseMessage
 
-from planwright.checkpoints.forks import ForkSource
 from planwright.domain.errors import RunError
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.step_identity import step_uid
+from planwright.records.forks import ForkSource
 
 
 def kept_steps(

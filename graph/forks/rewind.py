@@ -10,13 +10,13 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, StateSnapshot
 
-from planwright.checkpoints.forks import Fork
-from planwright.checkpoints.stores import Stores
 from planwright.domain.run_context import read_context
-from planwright.graph.arrivals import Arrival, Arrivals
-from planwright.graph.checks import read_state, thread_of, without_checkpoint
+from planwright.graph.entry.arrivals import Arrival, Arrivals
+from planwright.graph.entry.checks import read_state, thread_of, without_checkpoint
 from planwright.graph.forks.fork import Forking, checkpoint_id_of, has_begun
 from planwright.graph.wiring import Compiled
+from planwright.records.forks import Fork
+from planwright.records.stores import Stores
 from planwright.state.agent_state import Task
 
 

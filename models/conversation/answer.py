@@ -5,9 +5,9 @@ from __future__ import annotations
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig, RunnablePassthrough
 
-from planwright.checkpoints.runs import Runs
 from planwright.domain.results import answer_id
 from planwright.models.providers.common_form import REASONING
+from planwright.records.runs import Runs
 from planwright.state.invocation import Invocation
 
 

@@ -8,10 +8,10 @@ from itertools import takewhile
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
 from pydantic import JsonValue
 
-from planwright.checkpoints.budgets import OF_THIS_AGENT
 from planwright.domain.doubt import UNDECIDED
 from planwright.models.providers.common_form import REASONING
 from planwright.models.replies.truncated import why_unfinished
+from planwright.records.budgets import OF_THIS_AGENT
 from planwright.state.loop_state import CallDoubt, LoopOutcome
 
 SPENT = "budget_exceeded: "

@@ -13,8 +13,6 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.utils import count_tokens_approximately
 
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.budgets import Budgets
 from planwright.domain.errors import ModelError, ModelOutputInvalid, ModelUnavailable
 from planwright.models.failover.classify import classify
 from planwright.models.json_reply import read_json
@@ -25,6 +23,8 @@ from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.models.providers.thinking import budget_of, thoughts_in
 from planwright.models.replies.structured import asking
 from planwright.models.replies.truncated import why_unfinished
+from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.budgets import Budgets
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.providers import ProviderSettings
 

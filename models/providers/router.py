@@ -10,8 +10,8 @@ from langchain_core.language_models import BaseChatModel
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
-from planwright.models.offline.model import NAME as OFFLINE
-from planwright.models.offline.model import OfflineModel
+from planwright.extras.offline.model import NAME as OFFLINE
+from planwright.extras.offline.model import OfflineModel
 from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.providers.matching import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.roles import role_route

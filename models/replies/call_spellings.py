@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from planwright.domain.plan_wrappers import once
+from planwright.models.replies.plan_wrappers import once
 
 LONGEST_PYTHON = 20_000  # characters; Python's own parser takes them in a few milliseconds
 _NAMES = ("name", "tool_name", "tool", "function", "action", "recipient_name")

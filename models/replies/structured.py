@@ -17,8 +17,8 @@ from langchain_core.messages import AIMessage, AnyMessage, SystemMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.errors import ContextOverflow, KeyRefused, ModelRejected
-from planwright.domain.plan_wrappers import strict_json
 from planwright.models.providers.common_form import REASONING
+from planwright.models.replies.plan_wrappers import strict_json
 from planwright.prompts import as_data, render
 from planwright.settings.providers import ProviderSettings
 from planwright.state.agent_state import ModelRoute

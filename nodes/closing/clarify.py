@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.stores import Stores
 from planwright.execution.run_account import DONE, account_of_run
 from planwright.models.conversation.final_text import phrase
-from planwright.models.offline.answering import answer_from_results
+from planwright.presentation.answering import answer_from_results
+from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, AgentUpdate, plan_of
 from planwright.state.node import Node
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
 from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.results import TERMINAL
 from planwright.execution.memory_by_rule import Remembering
@@ -13,6 +12,7 @@ from planwright.execution.memory_proposals import Proposing
 from planwright.models.calling import Models
 from planwright.models.conversation.answer import tell_answer
 from planwright.models.conversation.title import title_by
+from planwright.records.stores import Stores
 from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute
 from planwright.state.invocation import Invocation, invocation_of

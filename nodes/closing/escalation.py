@@ -5,12 +5,12 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import wait_for_decision
-from planwright.checkpoints.consent.gate import Gate
-from planwright.checkpoints.stores import Stores
-from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.gathering import retried
 from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, RunVerdict
+from planwright.records.consent.gate import Gate
+from planwright.records.stores import Stores
+from planwright.records.verdicts import Ruled
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node

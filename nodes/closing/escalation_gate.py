@@ -10,15 +10,15 @@ from planwright.approvals.escalation_card import JudgedPlan, escalation_card
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request
 from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.consent.gate import gate_id
-from planwright.checkpoints.effects.undos import PastEffect
-from planwright.checkpoints.stores import Stores
 from planwright.critic.ruling import GRAVE
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.consent.gate import gate_id
+from planwright.records.effects.undos import PastEffect
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of, verdict_of
 from planwright.state.invocation import invocation_of

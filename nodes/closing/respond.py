@@ -5,7 +5,6 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
 from planwright.execution.surroundings import SurroundingsReader
@@ -13,9 +12,10 @@ from planwright.models.calling import Models
 from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
-from planwright.models.offline.answering import answer_from_results
 from planwright.models.replies.written_calls import written_call
+from planwright.presentation.answering import answer_from_results
 from planwright.prompts import instructed, section
+from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node, ended_by

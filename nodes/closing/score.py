@@ -7,9 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.sessions.session_checkpoints import SessionCheckpoint, checkpoint_after
-from planwright.checkpoints.stores import Stores
-from planwright.checkpoints.verdicts import Ruled
 from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import retried
@@ -25,6 +22,9 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.fact_reader import FactReader
 from planwright.nodes.closing.escalation_gate import needs_person
 from planwright.nodes.plan.plan_approval import asked_again
+from planwright.records.queue.session_checkpoints import SessionCheckpoint, checkpoint_after
+from planwright.records.stores import Stores
+from planwright.records.verdicts import Ruled
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of
 from planwright.state.invocation import Invocation, invocation_of

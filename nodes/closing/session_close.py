@@ -5,10 +5,10 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import tell_decision
-from planwright.checkpoints.stores import Stores
 from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
 from planwright.models.conversation.answer import closing_message, tell_answer
+from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.budgets import Budgets
-from planwright.checkpoints.limits import Limit, say, standing, waiting
 from planwright.domain.errors import BudgetExceeded
 from planwright.models.budget_warnings import warning_fields
 from planwright.models.providers.router import Router
+from planwright.records.budgets import Budgets
+from planwright.records.limits import Limit, say, standing, waiting
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ending

@@ -10,10 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Overwrite
 from pydantic import JsonValue
 
-from planwright.checkpoints.effects.ledger import Ledger
-from planwright.checkpoints.forks import Fork, Forks
 from planwright.domain.hashing import sha256
 from planwright.domain.results import StepResult
+from planwright.records.effects.ledger import Ledger
+from planwright.records.forks import Fork, Forks
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, Task
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node

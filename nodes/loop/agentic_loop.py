@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.effects.refusals import ends_with
-from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import CLOSING
 from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
 from planwright.execution.tool_offer import only_asks
 from planwright.models.roles import serving
+from planwright.records.effects.refusals import ends_with
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of

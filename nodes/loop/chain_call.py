@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.consent.gate import gate_id
 from planwright.domain.errors import EffectInDoubt
 from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
 from planwright.nodes.steps.chain_step import RunChain
+from planwright.records.consent.gate import gate_id
 from planwright.settings.settings import Settings
 from planwright.state.chain_state import ChainTask
 from planwright.state.invocation import invocation_of

@@ -11,8 +11,6 @@ from langgraph.types import Send
 
 from planwright.approvals.card import doubt_list
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
-from planwright.checkpoints.consent.gate import Gate, gate_id
-from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import NOBODY_KNOWS, Doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
@@ -23,6 +21,8 @@ from planwright.models.conversation.truncation import shorten
 from planwright.nodes.loop.parallel_execution import after_calls
 from planwright.nodes.loop.tool_execution import LONGEST_ERROR, shown_output, tool_message
 from planwright.prompts.fence import fenced, neutral
+from planwright.records.consent.gate import Gate, gate_id
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import (

@@ -10,10 +10,6 @@ from langgraph.types import Send
 
 from planwright.approvals.call_gate import CallGates
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.checkpoints.consent.gate import Gate, GateKind, gate_id
-from planwright.checkpoints.effects.doubts import begun_uids
-from planwright.checkpoints.memory_proposals import Proposals
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityChanged
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
@@ -21,6 +17,10 @@ from planwright.execution.grants import LoopTools
 from planwright.execution.tool_calls import record_calls
 from planwright.nodes.loop.tool_execution import tool_message
 from planwright.planning.reply_order import due, failed_calls, has_later, held_back, open_calls
+from planwright.records.consent.gate import Gate, GateKind, gate_id
+from planwright.records.effects.doubts import begun_uids
+from planwright.records.memory_proposals import Proposals
+from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import CallTask, LoopState, LoopUpdate, ToolCall, calls_in_doubt
 from planwright.state.node import Node

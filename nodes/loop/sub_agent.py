@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.stores import Stores
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.plan import DELEGATE
@@ -17,6 +16,7 @@ from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
 from planwright.prompts import render, section
+from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_budget import LoopBudget

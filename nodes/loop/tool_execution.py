@@ -6,7 +6,6 @@ from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
-from planwright.checkpoints.whole_results import ref_of
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
@@ -15,6 +14,7 @@ from planwright.execution.call_events import call_fields, tell_end, tell_start
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
 from planwright.prompts.fence import OURS
+from planwright.records.whole_results import ref_of
 from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate, ToolCall
 from planwright.state.node import Node

@@ -10,13 +10,13 @@ from planwright.approvals.gate import trace_gate, wait_for_decision
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.gateway.pins import changed_since
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.consent.gate import Gate
-from planwright.checkpoints.consent.gates import Gates
-from planwright.checkpoints.consent.tool_answers import ToolAnswers
-from planwright.checkpoints.plans import Plans
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
+from planwright.records.consent.gate import Gate
+from planwright.records.consent.gates import Gates
+from planwright.records.consent.tool_answers import ToolAnswers
+from planwright.records.plans import Plans
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, plan_of
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.gate import GateQuestion, open_gate, tell_request
-from planwright.checkpoints.consent.gates import Gates
-from planwright.checkpoints.plans import Plans
+from planwright.records.consent.gates import Gates
+from planwright.records.plans import Plans
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of

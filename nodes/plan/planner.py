@@ -14,7 +14,6 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decisions import DecisionSpec
 from planwright.capabilities.policy.file import Policy
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import (
     FeedbackUnheard,
     ModelCancelled,
@@ -38,6 +37,7 @@ from planwright.planning.done_steps import continued
 from planwright.planning.plan_proposal import PlanProposal, proposal_of
 from planwright.planning.reply_schema import plan_form
 from planwright.prompts import instructed, prompts_hash
+from planwright.records.stores import Stores
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts

@@ -5,13 +5,13 @@ from __future__ import annotations
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.memories import Memories
 from planwright.domain.clock import AttendedTimeout
 from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.prompts import render, section
+from planwright.records.memories import Memories
 from planwright.state.agent_state import AgentState, AgentUpdate, Task
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of

@@ -16,10 +16,6 @@ from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.consent.gate import gate_id
-from planwright.checkpoints.effects.ledger import Ledger
-from planwright.checkpoints.plans import Plans, RecordedPlan
-from planwright.checkpoints.stores import Stores
 from planwright.critic.rubrics import Rubrics
 from planwright.critic.ruling import failures
 from planwright.domain.hashing import sha256
@@ -37,6 +33,10 @@ from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
+from planwright.records.consent.gate import gate_id
+from planwright.records.effects.ledger import Ledger
+from planwright.records.plans import Plans, RecordedPlan
+from planwright.records.stores import Stores
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate, Attempts, ModelRoute, Task, plan_of

@@ -21,9 +21,6 @@ from planwright.capabilities.policy.consent import Judgement, shown_once_known
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.policy.rulings import Ruling
 from planwright.capabilities.width import width_of
-from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.plans import RecordedPlan
-from planwright.checkpoints.stores import Stores
 from planwright.domain.chain import Chain
 from planwright.domain.errors import CapabilityError, CapabilityRejected, PlanwrightError, RunStopped
 from planwright.domain.references import has_reference, resolve_params
@@ -35,6 +32,9 @@ from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import done_already, once_more
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.nodes.steps.gated_call import refused
+from planwright.records.consent.gate import Decision
+from planwright.records.plans import RecordedPlan
+from planwright.records.stores import Stores
 from planwright.state.chain_state import ChainState, ChainTask, ChainUpdate
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node

@@ -5,11 +5,11 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.call_gate import CallGates
-from planwright.checkpoints.consent.gate import Gate
 from planwright.domain.results import StepResult, StepStatus
 from planwright.domain.step_ends import bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.step_runner import StepRunner
+from planwright.records.consent.gate import Gate
 from planwright.state.invocation import invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate
 from planwright.state.node import Node

@@ -21,13 +21,13 @@ from planwright.capabilities.policy.consent import Judgement
 from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.policy.rulings import Ruling
 from planwright.capabilities.width import width_of
-from planwright.checkpoints.consent.gate import Decision, Gate
 from planwright.domain.errors import CapabilityError
 from planwright.domain.step_ends import failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
 from planwright.execution.repeated_calls import once_more
 from planwright.execution.step_runner import StepRunner, site_of
+from planwright.records.consent.gate import Decision, Gate
 from planwright.state.agent_state import StepTask
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.lane_state import LaneState, LaneUpdate

@@ -9,8 +9,8 @@ import pytest
 from pydantic import JsonValue
 
 from planwright.approvals.answers import bind, signed
-from planwright.checkpoints.consent.gate import Gate, GateKind
 from planwright.domain.errors import GateError
+from planwright.records.consent.gate import Gate, GateKind
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HASH = "a" * 64

@@ -8,7 +8,7 @@ import pytest
 
 from planwright.approvals.answers import bind, signed
 from planwright.approvals.call_questions import as_decision, question_words
-from planwright.checkpoints.consent.call_question import QUESTION, value_of
+from planwright.records.consent.call_question import QUESTION, value_of
 from tests.approvals.test_answers import gate
 
 INBOX = [{"type": "accept", "args": None}]

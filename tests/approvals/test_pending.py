@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planwright.approvals.pending import PendingCall, PendingGate, pending_approvals
-from planwright.checkpoints.consent.gate import Decision, Gate, GateKind
+from planwright.records.consent.gate import Decision, Gate, GateKind
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 KIM = Decision(answer="approve", decided_by="kim", channel="cli")

@@ -22,7 +22,7 @@ from benchmarks.simulated_time import SimulatedLoop, World, step
 from benchmarks.simulated_trial import Played
 from benchmarks.simulated_truth import effects_wrong, order_wrong
 from benchmarks.simulated_worker import Stage
-from planwright.checkpoints.sessions.queue import END_OF_TIME
+from planwright.records.queue.queue import END_OF_TIME
 from tests.forked import Forked
 from tests.patience import PATIENCE_S
 

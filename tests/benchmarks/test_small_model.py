@@ -14,7 +14,7 @@ from langgraph.types import Command
 
 from benchmarks.small_model import GRANTED, MOST_TOKENS, REQUESTS, Played, decision, totals
 from benchmarks.small_verdict import STORE, World, look, wrongs
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 

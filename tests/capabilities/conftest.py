@@ -18,15 +18,15 @@ from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.plans import RecordedPlan
-from planwright.checkpoints.runs import Run
-from planwright.checkpoints.stores import Stores, open_stores
-from planwright.demo.workspace import write_workspace
 from planwright.domain.clock import Timer
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.domain.verified_step import VerifiedStep
+from planwright.extras.demo.workspace import write_workspace
 from planwright.planning.verification import pinned
+from planwright.records.plans import RecordedPlan
+from planwright.records.runs import Run
+from planwright.records.stores import Stores, open_stores
 from planwright.security.jail import Jail
 from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings, load

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.mcp.schema_arguments import arguments_by
+from planwright.capabilities.tools.schema_arguments import arguments_by
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.hashing import problems_of
 

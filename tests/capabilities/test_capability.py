@@ -15,7 +15,7 @@ from planwright.capabilities.arguments import as_called, check_arguments, misfit
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability, Guide
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.langchain_tool import from_tool
+from planwright.capabilities.tools.langchain_tool import from_tool
 from planwright.domain.errors import CapabilityRejected, SetupError
 from planwright.domain.risk import Effect, Mode, Risk
 

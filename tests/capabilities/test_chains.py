@@ -19,12 +19,12 @@ from planwright.capabilities.chains.compose import compose_chain, known_argument
 from planwright.capabilities.chains.run_chains import Chains, allowed_in_run
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.mcp.schema_arguments import arguments_by
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
+from planwright.capabilities.tools.schema_arguments import arguments_by
 from planwright.domain.errors import CapabilityRejected, LedgerConflict
 from planwright.domain.run_context import RunContext
+from planwright.records.stores import Stores
 from planwright.settings.agents import AgentProfile
 from planwright.settings.profile import RunProfile, in_force
 

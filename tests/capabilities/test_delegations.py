@@ -14,8 +14,8 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.policy.file import default_policy, read_policy
-from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.risk import Risk
+from planwright.records.consent.delegations import Delegations, Period, Reach
 
 MakeWorld = Callable[..., CallContext]
 ASK = '[[rule]]\nmatch.capability = "pay.*"\ndecide = "ask"\n[[rule]]\ndecide = "ask"\n'

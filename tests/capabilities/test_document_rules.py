@@ -17,8 +17,8 @@ from planwright.capabilities.builtin import documents, files
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.document_rules import check_document, check_name
-from planwright.demo.workspace import write_workspace
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, PlanwrightError
+from planwright.extras.demo.workspace import write_workspace
 
 MakeWorld = Callable[..., CallContext]
 AUTO_RUN = (Path(__file__).parent / "auto_run_files.txt").read_text("utf-8").split("\n")[:-1]

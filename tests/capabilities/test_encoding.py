@@ -17,9 +17,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.encoding import ANY_RESULT, MOST_ITEMS, MOST_RESULT, as_json
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.checkpoints.records import open_records
 from planwright.checkpoints.serde import storable
 from planwright.domain.errors import EffectInDoubt, OverLimit
+from planwright.records.records import open_records
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S

@@ -10,9 +10,9 @@ import pytest
 
 from planwright.capabilities.builtin import documents, files
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.effects.file_versions import file_version
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.records.effects.file_versions import file_version
+from planwright.records.stores import Stores
 from planwright.security.jail import LARGEST
 
 MakeWorld = Callable[..., CallContext]

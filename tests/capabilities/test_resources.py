@@ -21,13 +21,13 @@ from planwright.capabilities.builtin.tickets import create, list_tickets
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.mcp.hints import Hints
-from planwright.capabilities.mcp.tools import Tool, capability_of
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import open_stores
+from planwright.capabilities.tools.hints import Hints
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.verified_step import VerifiedStep
+from planwright.extras.mcp.tools import Tool, capability_of
 from planwright.planning.write_conflicts import in_order
+from planwright.records.stores import open_stores
 from planwright.security.jail import Jail
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.settings import load

@@ -27,9 +27,9 @@ from langgraph.types import Command, Durability, interrupt
 from typing_extensions import TypedDict
 
 from planwright.checkpoints.saver import LOOK_KEY, Saver
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.checkpoints.thread_state.packing import Packer
 from planwright.domain.errors import SetupError
+from planwright.records.stores import Stores, open_stores
 from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 from tests.cli.desk import Desk

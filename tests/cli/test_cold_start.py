@@ -22,7 +22,7 @@ from tests.cli.desk import Desk, environment
 from tests.patience import PATIENCE_S
 
 COMMANDS = Path(__file__).parents[2] / "cli"
-GROUPS = "planwright.cli.commands"
+GROUPS = ("planwright.cli.commands", "planwright.extras.")
 QUESTION = "What tickets are open?"
 AGENT = '[agents.reader]\ndescription = "Reads"\n'
 # By module: a command that loads it first (W is a thread that waits), its exit code, some of what it prints.
@@ -31,7 +31,7 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "cancelling": (["cancel", "W"], 0, "cancelled"),
     "chat": (["chat"], 2, "planwright run"),
     "asking": (["reject", "W", "--no-input"], 4, "rejected"),
-    "demo": (["demo", "--folder", "trial"], 0, "EUR 4,310.50"),
+    "demo_command": (["demo", "--folder", "trial"], 0, "EUR 4,310.50"),
     "run_views": (["show", "W"], 0, "waiting"),
     "run_list": (["ls"], 0, "waiting"),
     "doctor": (["doctor"], 0, "embedded planner"),
@@ -65,7 +65,10 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "background": (["sessions", "resume", "W"], 2, "was not begun in the background"),
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
-ELSEWHERE = {"studio": "tests/server/test_studio.py", "web": "tests/web/browser/test_browser.py"}
+ELSEWHERE = {
+    "studio": "tests/server/test_studio.py",
+    "web_command": "tests/extras/web/browser/test_browser.py",
+}
 
 
 def loaded_on_call(path: Path) -> set[str]:
@@ -79,15 +82,22 @@ def loaded_on_call(path: Path) -> set[str]:
     return {
         str(node.module).rpartition(".")[2]
         for node in imports
-        if str(node.module).startswith("planwright.cli")
+        if str(node.module).startswith(("planwright.cli", "planwright.extras"))
     }
 
 
 def test_no_module_is_forgotten() -> None:
     top = ast.parse((COMMANDS / "main.py").read_text("utf-8")).body
-    groups = [node for node in top if isinstance(node, ast.ImportFrom) and node.module == GROUPS]
+    groups = [
+        node for node in top if isinstance(node, ast.ImportFrom) and str(node.module).startswith(GROUPS)
+    ]
     files = [COMMANDS / "main.py"]
-    files += [COMMANDS / "commands" / f"{name.name}.py" for node in groups for name in node.names]
+    files += [
+        path
+        for node in groups
+        for name in node.names
+        if (path := COMMANDS.parent.joinpath(*str(node.module).split(".")[1:], f"{name.name}.py")).is_file()
+    ]
     found = [loaded_on_call(path) for path in files]
     assert set().union(*found) == STARTS.keys() | ELSEWHERE.keys()
 

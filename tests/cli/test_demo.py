@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from tests.cli.desk import Desk, refusal
 from tests.cli.typist import Typist
 

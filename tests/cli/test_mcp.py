@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from planwright.capabilities.mcp.trust import Trust
 from planwright.cli.main import app
 from planwright.domain.errors import SetupError
+from planwright.extras.mcp.trust import Trust
 from planwright.settings.settings import load
-from tests.capabilities.mcp import test_tool_changes as changing
 from tests.cli.desk import Desk
 from tests.cli.typist import Typist
 from tests.conftest import McpServers, trust_servers
+from tests.extras.mcp import test_tool_changes as changing
 
 Run = Callable[..., Result]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.mcp.standing import read_standings
-from planwright.capabilities.mcp.trust import Trust
+from planwright.extras.mcp.standing import read_standings
+from planwright.extras.mcp.trust import Trust
 from planwright.settings.settings import load
 from tests.cli.desk import Desk, Outcome, environment
 from tests.forked import Forked

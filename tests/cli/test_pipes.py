@@ -131,7 +131,7 @@ audit export chain.jsonl
 demo --folder ../demo
 """
 SERVING = {
-    "web": "it serves a page until it is stopped; the line that it prints is tests/web's",
+    "web": "it serves a page until it is stopped; the line that it prints is tests/extras/web's",
     "studio": "it serves until it is stopped; tests/examples/test_server.py plays it",
 }
 

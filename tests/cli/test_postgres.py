@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planwright.checkpoints.migrations import MIGRATIONS
-from planwright.checkpoints.postgres.server import server_of
+from planwright.extras.postgres.server import server_of
+from planwright.store.migrations import MIGRATIONS
 from tests.cli.desk import Desk, refusal
 from tests.postgres_server import PASSWORD, PostgresServer
 

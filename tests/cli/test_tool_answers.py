@@ -11,11 +11,11 @@ import pytest
 from langchain_core.tools import BaseTool
 from langgraph.types import Command
 
-from planwright.checkpoints.consent.tool_answers import ToolAnswers
 from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
 from planwright.graph.building import open_agent
 from planwright.models.scripted import ScriptedModel
+from planwright.records.consent.tool_answers import ToolAnswers
 from tests.cli.desk import Desk
 
 

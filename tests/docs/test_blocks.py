@@ -10,11 +10,11 @@ import pytest
 
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.chain import create_chain
-from planwright.capabilities.mcp.entries import read_entries
 from planwright.capabilities.policy.decisions import read_decisions
 from planwright.capabilities.policy.file import load_policy
 from planwright.capabilities.policy.gates import NamedGate
-from planwright.domain.plan_reading import read_plan
+from planwright.capabilities.trust.mcp_entries import read_entries
+from planwright.models.replies.plan_reading import read_plan
 from planwright.settings.settings import load
 from tests.cli.desk import Desk
 from tests.docs.pages import PAGES, ROOT, Block, blocks

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from planwright.cli.main import app
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from tests.cli.desk import Desk
 from tests.docs.pages import PAGES, ROOT, blocks
 

@@ -9,11 +9,11 @@ from pydantic import BaseModel, JsonValue
 from planwright.capabilities.builtin import files
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import Registry
-from planwright.checkpoints.stores import Stores
 from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import as_sent, known_values
+from planwright.records.stores import Stores
 
 FILES = Registry([files.read, files.write])
 NO_STORES = cast(Stores, None)  # nothing here is so large that it is stored by itself

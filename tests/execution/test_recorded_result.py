@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from planwright.checkpoints.blobs import Blobs
-from planwright.checkpoints.effects.ledger import Recorded
 from planwright.domain.plan import PlanStep
 from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import by_record
+from planwright.records.effects.ledger import Recorded
 from planwright.security.redaction.redactor import Redactor
+from planwright.store.blobs import Blobs
 
 
 def checked() -> VerifiedStep:

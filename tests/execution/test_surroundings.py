@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.stores import Stores, open_stores
-from planwright.demo.workspace import write_workspace
 from planwright.domain.clock import Timer
 from planwright.execution.surroundings import surroundings
+from planwright.extras.demo.workspace import write_workspace
+from planwright.records.stores import Stores, open_stores
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planwright.graph.building import build_graph
-from planwright.graph.sync_loop import BackgroundLoop
+from planwright.graph.entry.sync_loop import BackgroundLoop
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
 

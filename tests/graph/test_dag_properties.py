@@ -19,7 +19,6 @@ from langgraph.types import Command
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Cascade
 from planwright.domain.results import TERMINAL, StepResult, StepStatus
@@ -27,6 +26,7 @@ from planwright.domain.schedule import cascade_decision, waves
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import load
 from tests.sampling import examples
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.stores import Stores, open_stores
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from planwright.demo.workspace import write_workspace
 from planwright.domain.errors import RunError, SetupError
+from planwright.extras.demo.workspace import write_workspace
 
 USER = {"identity": "rex", "tenant": "acme", "rights": ["request"]}
 INPUT = {"messages": [{"role": "user", "content": "Save hello to note.md"}]}

@@ -13,7 +13,7 @@ from planwright.capabilities.contract import Capability
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import RunContext
 from planwright.graph.agent import Agent
-from tests.graph.test_door import APPROVE, REQUEST, gates_of, step
+from tests.graph.entry.test_door import APPROVE, REQUEST, gates_of, step
 
 MakeAgent = Callable[..., Agent]
 MakeConfig = Callable[[], RunnableConfig]

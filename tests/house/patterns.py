@@ -23,8 +23,8 @@ TRIES = 5  # what is slow by chance is not slow each time
 FROM_THE_START = frozenset(("match", "fullmatch"))
 # Modules whose patterns read what is short, or our own, and why that is so.
 SHORT: Mapping[str, str] = {
-    "models.offline.": "the embedded planner reads what a person asks for in a few words",
-    "checkpoints.postgres.layout": "reads the tables of our own store",
+    "extras.offline.": "the embedded planner reads what a person asks for in a few words",
+    "extras.postgres.layout": "reads the tables of our own store",
 }
 
 

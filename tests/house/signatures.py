@@ -11,7 +11,7 @@ from tests.house.rooms import SOURCES
 MOST_PARAMETERS = 6
 # Each parameter of these is what its callers write: options of a decorator, of a command, of a capability.
 NAMED_BY_CALLERS = re.compile(
-    r"capabilities\.declaration\.capability$|cli\.main\.\w+$|cli\.commands\.\w+\.\w+$"
+    r"capabilities\.declaration\.capability$|cli\.main\.\w+$|cli\.commands\.\w+\.\w+$|extras\.\w+\.\w+_commands\.\w+$"
 )
 NOT_COUNTED = frozenset(("self", "cls"))
 

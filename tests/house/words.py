@@ -26,7 +26,10 @@ STORED = (
     ("domain/memory_proposal.py", "said"),  # a model spells it so in its reply
 )
 # A function there bears the name of its command or capability, which people type.
-NAMED_BY_PEOPLE = ("cli/main.py", "cli/commands/", "capabilities/builtin/")
+NAMED_BY_PEOPLE = (
+    *("cli/main.py", "cli/commands/", "capabilities/builtin/", "extras/mcp/mcp_commands.py"),
+    *("extras/audit/audit_commands.py", "extras/audit/evaluation_commands.py"),
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
-from planwright.models.offline.model import OfflineModel
+from planwright.extras.offline.model import OfflineModel
 from planwright.models.scripted import ScriptedModel
 
 

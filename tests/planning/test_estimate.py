@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from planwright.checkpoints.budget_usage import Spent
 from planwright.cli.views.rendering import model_use_text
 from planwright.planning.estimate import Estimate, in_all, over_budget
+from planwright.records.budget_usage import Spent
 from planwright.settings.profile import RunLimits
 
 NOTHING = Spent(0, 0, 0, 0, 0)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load

@@ -24,14 +24,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.types import Command
 
-from planwright.checkpoints.database import Boundary
 from planwright.checkpoints.saver import Saver
-from planwright.checkpoints.stores import open_stores
 from planwright.domain.errors import PlanwrightError
 from planwright.graph import build_graph, open_agent
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
+from planwright.store.database import Boundary
 
 MODES = ["updates", "custom"]
 

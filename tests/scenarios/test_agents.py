@@ -12,10 +12,10 @@ from langchain_core.runnables import Runnable
 from langgraph.types import Command
 from pydantic import Field
 
-from planwright.checkpoints.memories import Memory
 from planwright.domain.errors import GateError, RunError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
+from planwright.records.memories import Memory
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import CapabilityRejected
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
+from planwright.upkeep.store_check import check_store
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

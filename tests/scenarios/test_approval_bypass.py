@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.consent.gate import gate_id
 from planwright.domain.errors import GateError, PlanwrightError
+from planwright.records.consent.gate import gate_id
 from tests.scenarios.gated_runs import (
     GatedRun,
     call_gate,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.records import open_records
 from planwright.domain.errors import RunError
+from planwright.records.ownership.cancelling import cancel
+from planwright.records.records import open_records
 from tests.opened_store import store_url
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from pydantic import BaseModel
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.audit.verification import verify_chain
-from planwright.checkpoints.blobs import Blobs
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, GateError
+from planwright.extras.audit.replay import replay_run
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
-from planwright.replay.replay import replay_run
+from planwright.records.audit.verification import verify_chain
+from planwright.store.blobs import Blobs
 from tests.opened_store import opened_store
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.errors import CapabilityUnavailable
 from planwright.domain.risk import Effect
-from planwright.graph import watching
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
-from planwright.sessions.worker import Worker
+from planwright.graph.entry import watching
+from planwright.records.consent.delegations import Delegations, Period, Reach
 from planwright.settings.settings import load
+from tests.extras.worker.conftest import drained, eventually
+from tests.extras.worker.door import Door
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
-from tests.sessions.conftest import drained, eventually
-from tests.sessions.door import Door
 
 BuildAgent = Callable[..., Agent]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.runs import Run
 from planwright.domain.errors import GateError, RunError, SetupError
-from planwright.graph import watching
+from planwright.graph.entry import watching
 from planwright.models.scripted import ScriptedModel
+from planwright.records.ownership.cancelling import cancel
+from planwright.records.records import open_records
+from planwright.records.runs import Run
 from tests.opened_store import opened_store, store_url
 from tests.patience import PATIENCE_S
 

@@ -13,10 +13,10 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
 from planwright.domain.run_context import RunContext
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
+from planwright.records.consent.delegations import Delegations, Period, Reach
 from planwright.settings.settings import load
 
 STEP = {"id": "s1", "capability": "pay.refund", "params": {"order": "A-7"}}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from planwright.domain.run_context import RunContext
-from tests.capabilities.mcp import test_tool_changes as changing
 from tests.conftest import trust_servers
+from tests.extras.mcp import test_tool_changes as changing
 from tests.scenarios.test_consent import World, interrupts, play, put
 
 if TYPE_CHECKING:

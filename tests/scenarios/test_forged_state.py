@@ -12,12 +12,12 @@ from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.ownership.cancelling import cancel
 from planwright.domain.errors import PlanwrightError, RunError
 from planwright.domain.results import TERMINAL, StepResult
 from planwright.graph import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.nodes.closing.session_close import CHANGED
+from planwright.records.ownership.cancelling import cancel
 from planwright.settings.settings import load
 
 if TYPE_CHECKING:

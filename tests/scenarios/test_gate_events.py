@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.ownership.cancelling import cancel
-from planwright.checkpoints.records import Records, open_records
 from planwright.domain.clock import utc_now
+from planwright.records.consent.gate import Decision
+from planwright.records.ownership.cancelling import cancel
+from planwright.records.records import Records, open_records
 from tests.opened_store import store_url
 
 if TYPE_CHECKING:

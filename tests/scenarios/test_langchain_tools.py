@@ -10,7 +10,7 @@ from langchain_core.tools import BaseTool, StructuredTool
 from langgraph.types import Command
 
 from planwright.capabilities.declaration import capability
-from planwright.capabilities.langchain_tool import from_tool
+from planwright.capabilities.tools.langchain_tool import from_tool
 from planwright.domain.errors import SetupError
 from planwright.graph import open_agent
 

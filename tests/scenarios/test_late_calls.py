@@ -13,14 +13,14 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.gate import Decision
-from planwright.checkpoints.effects.late_calls import ENDED
-from planwright.checkpoints.records import Records, open_records
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Compensation
 from planwright.domain.risk import Effect
 from planwright.graph.agent import Agent
+from planwright.records.consent.gate import Decision
+from planwright.records.effects.late_calls import ENDED
+from planwright.records.records import Records, open_records
 from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.graph.agent import Agent
+from planwright.upkeep.store_check import check_store
 from tests.opened_store import store_url
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.demo.service import Webhook
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.service import Webhook
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 

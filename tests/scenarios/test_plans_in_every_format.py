@@ -12,9 +12,9 @@ from langchain_core.messages import BaseMessage, ToolMessage
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.domain.plan import Plan, PlanStep
-from planwright.domain.plan_keys import PLAN, STEP
-from planwright.domain.plan_reading import read_plan
 from planwright.graph.building import build_graph
+from planwright.models.replies.plan_keys import PLAN, STEP
+from planwright.models.replies.plan_reading import read_plan
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 from tests.scenarios.test_named_gates import by

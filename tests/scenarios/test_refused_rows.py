@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from planwright.checkpoints.stores import open_stores
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import StoreFailed
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
-from planwright.sessions.worker import Worker
+from planwright.records.stores import open_stores
 from planwright.settings.settings import load
+from planwright.upkeep.store_check import check_store
 
 pytestmark = pytest.mark.sqlite
 

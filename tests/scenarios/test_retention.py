@@ -11,13 +11,13 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.checkpoints.records import open_records
-from planwright.checkpoints.upkeep.prune import Retention, prune_in_use, prune_store
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.cli.views.open_store import store_files
 from planwright.domain.clock import utc_now
+from planwright.records.records import open_records
 from planwright.settings.settings import load
 from planwright.settings.workspace import StorageSettings
+from planwright.upkeep.prune import Retention, prune_in_use, prune_store
+from planwright.upkeep.store_check import check_store
 from tests.scenarios.conftest import Scene
 
 STORAGE = {"keep_days": 30, "tenants": {"brief": {"keep_days": 1}, "few": {"keep_checkpoints": 2}}}

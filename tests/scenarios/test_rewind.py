@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langchain_core.runnables import RunnableConfig
 
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import RunError
+from planwright.upkeep.store_check import check_store
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot

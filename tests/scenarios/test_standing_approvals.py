@@ -12,10 +12,10 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.approval_scope import ApprovalScope
-from planwright.checkpoints.consent.gate import Decision
 from planwright.domain.errors import GateError, SetupError
 from planwright.graph.agent import Agent
+from planwright.records.consent.approval_scope import ApprovalScope
+from planwright.records.consent.gate import Decision
 from planwright.state.invocation import utc_now
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pytest
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command
 
-from planwright.checkpoints.forks import Fork
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import GateError, RunError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
+from planwright.records.forks import Fork
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

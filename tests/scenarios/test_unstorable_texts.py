@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 
-from planwright.checkpoints.upkeep.store_check import check_store
 from planwright.domain.errors import SetupError
+from planwright.extras.worker.schedules import Schedules
 from planwright.graph.agent import Agent
-from planwright.sessions.schedules import Schedules
+from planwright.upkeep.store_check import check_store
+from tests.extras.worker.test_schedules import HOURLY, Clock, runs
 from tests.opened_store import store_url
 from tests.scenarios.conftest import Scene
-from tests.sessions.test_schedules import HOURLY, Clock, runs
 
 NUL, HALF = "a\0b", "a\ud83eb"
 CAUSES = {NUL: "holds a NUL character", HALF: r"holds half a character"}

@@ -13,9 +13,9 @@ from planwright.capabilities.builtin.databases import find
 from planwright.capabilities.builtin.mail import drafts
 from planwright.capabilities.builtin.mail.messages import check_attachments
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, PlanwrightError
 from planwright.graph.call_context import workspace_jail
+from planwright.records.stores import Stores
 from planwright.security.key_files import ReadableFiles
 from planwright.settings.settings import load
 from tests.capabilities.conftest import stores  # noqa: F401 - a fixture

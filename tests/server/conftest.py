@@ -19,7 +19,7 @@ import pytest
 from langgraph_sdk import get_sync_client
 from langgraph_sdk.client import SyncLangGraphClient
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from planwright.graph.building import open_agent
 from tests.cli.conftest import ask
 from tests.cli.desk import Desk, command, environment, wait_until

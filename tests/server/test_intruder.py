@@ -12,7 +12,7 @@ import pytest
 from benchmarks.intruder import LEAST_ROUTES, approve, play
 from benchmarks.intruder_routes import routes
 from benchmarks.intruder_stage import Stage, open_stage
-from planwright.graph.server_doors.requests import LOOPBACK_NAMES, OPEN_PATHS
+from planwright.graph.serving.requests import LOOPBACK_NAMES, OPEN_PATHS
 from planwright.settings.server import STUDIO_ORIGINS
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.long]

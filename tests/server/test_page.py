@@ -11,7 +11,7 @@ import httpx
 import pytest
 from langgraph_sdk.client import SyncLangGraphClient
 
-from planwright.graph.server_doors.requests import PAGE
+from planwright.graph.serving.requests import PAGE
 from planwright.security.tickets import own_host
 from tests.cli.desk import wait_until
 from tests.server.conftest import Server, Studio

@@ -1,4 +1,4 @@
-"""Events as log records: each at the logger of its room, and nothing of what it was about."""
+"""Events as log records: each at the logger of its subject, and nothing of what it was about."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from planwright.telemetry.log_records import level_of, log_event
 from tests.house.rooms import ROOMS
 
 TYPES: tuple[EventType, ...] = get_args(EventType)
+SUBJECTS = {*ROOMS, "sessions"}  # what operators filter by keeps its name; sessions are in several rooms
 
 
 def event(type_: EventType, thread_id: str = "t", **data: Any) -> Event:
@@ -29,7 +30,7 @@ def test_every_event_is_logged_in_a_room_without_its_words(
     with caplog.at_level(logging.DEBUG, "planwright"):
         log_event(event(type_, **dict.fromkeys(words, "canary"), step_id="s1"))
     (record,) = caplog.records
-    assert record.name.removeprefix("planwright.") in ROOMS
+    assert record.name.removeprefix("planwright.") in SUBJECTS
     assert record.getMessage().startswith(f"{type_} run_id=run_1 thread_id=t")
     assert "canary" not in str(vars(record))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.workspace import write_workspace
 from tests.wire.scripted_server import Reply, ScriptedServer
 
 Serve = Callable[..., ScriptedServer]

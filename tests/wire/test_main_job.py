@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.cli.actions.demo import REQUEST
+from planwright.extras.demo.demo_command import REQUEST
 from tests.wire.asking import Ended, ask, provider, settings_for
 from tests.wire.conftest import Serve
 from tests.wire.scripted_server import Reply, Request, ScriptedServer, says

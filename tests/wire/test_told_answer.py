@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from planwright.domain.run_context import RunContext
+from planwright.extras.web.application import build_application
+from planwright.extras.web.parts import WebParts
 from planwright.graph.building import build_graph
 from planwright.security.credentials import read_credentials
 from planwright.settings.settings import load
-from planwright.web.application import build_application
-from planwright.web.parts import WebParts
 from tests.cli.desk import Desk, wait_until
 from tests.cli.picture import picture
 from tests.cli.typist import Typist

@@ -13,8 +13,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from planwright.capabilities.trust.guard import load_trusted
-from planwright.checkpoints.sessions.progress import Progress, read_progress
-from planwright.checkpoints.sessions.session import COLUMNS, Session
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
@@ -22,6 +20,8 @@ from planwright.cli.views.run_views import find_run
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import read_context
 from planwright.presentation.rows import Report
+from planwright.records.queue.progress import Progress, read_progress
+from planwright.records.queue.session import COLUMNS, Session
 from planwright.settings.profile import in_force, with_more
 from planwright.settings.settings import Settings
 

@@ -15,9 +15,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import host_of
 from planwright.capabilities.registry import load_registry
-from planwright.checkpoints.stores import Stores
-from planwright.demo.service import Webhook
-from planwright.demo.workspace import write_workspace
+from planwright.extras.demo.service import Webhook
+from planwright.extras.demo.workspace import write_workspace
+from planwright.records.stores import Stores
 
 MakeWorld = Callable[..., CallContext]
 CALLS: Mapping[str, dict[str, Any]] = {

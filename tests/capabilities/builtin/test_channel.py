@@ -14,8 +14,8 @@ import pytest
 from planwright.capabilities.builtin import channel
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.decide import decide, host_of
-from planwright.demo.service import Webhook
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
+from planwright.extras.demo.service import Webhook
 
 MakeWorld = Callable[..., CallContext]
 MakeBench = Callable[..., Awaitable[Any]]

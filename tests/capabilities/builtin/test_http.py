@@ -17,8 +17,6 @@ from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.builtin.http import request
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.decide import decide
-from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
-from planwright.checkpoints.plans import RunnablePlan
 from planwright.domain.errors import (
     CapabilityError,
     CapabilityForbidden,
@@ -26,6 +24,8 @@ from planwright.domain.errors import (
     CapabilityUnavailable,
     EffectInDoubt,
 )
+from planwright.records.consent.gate import Decision, Gate, gate_id
+from planwright.records.plans import RunnablePlan
 from planwright.security.egress.network import Network
 from planwright.settings.egress import EgressSettings
 from tests.loop_clock import LoopClock

@@ -13,8 +13,8 @@ import pytest
 
 from planwright.capabilities.builtin import clock, files, memory, tickets
 from planwright.capabilities.call_context import CallContext
-from planwright.checkpoints.stores import Stores
 from planwright.domain.errors import CapabilityRejected
+from planwright.records.stores import Stores
 
 MakeWorld = Callable[..., CallContext]
 NOTES = ["ideas.txt", "meeting-2026-11-10.md", "onboarding.md", "retro.md", "roadmap.md"]

@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.consent.gate import Decision, Gate, gate_id
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.lease import Lease
+from planwright.records.consent.gate import Decision, Gate, gate_id
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.plans import RecordedPlan
 from planwright.domain.errors import (
     BudgetExceeded,
     CapabilityError,
@@ -22,6 +21,7 @@ from planwright.domain.errors import (
     LedgerConflict,
 )
 from planwright.domain.plan import Plan
+from planwright.records.plans import RecordedPlan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]

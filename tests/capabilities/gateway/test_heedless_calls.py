@@ -14,9 +14,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.checkpoints.records import open_records
 from planwright.domain.errors import BrokeOff, CapabilityUnavailable, EffectInDoubt, StillUnderWay
 from planwright.domain.risk import Effect
+from planwright.records.records import open_records
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.loop_clock import LoopClock

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt
+from planwright.records.records import open_records
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S

@@ -16,10 +16,10 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.call_threads import end_of
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.checkpoints.records import open_records
 from planwright.domain.errors import CapabilityUnavailable, EffectInDoubt, StillUnderWay
 from planwright.domain.risk import Effect
-from planwright.graph.sync_loop import see_threads
+from planwright.graph.entry.sync_loop import see_threads
+from planwright.records.records import open_records
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
 from tests.patience import PATIENCE_S

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from planwright.capabilities.declaration import capability
-from planwright.checkpoints.effects.late_calls import UNRECORDED
 from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.domain.risk import Effect
+from planwright.records.effects.late_calls import UNRECORDED
 
 MakeBench = Callable[..., Awaitable[Any]]
 ROW = "SELECT status, owner, error FROM effects"

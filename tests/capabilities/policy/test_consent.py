@@ -15,7 +15,7 @@ from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.consent import chosen_values, judge
 from planwright.capabilities.policy.file import read_policy
 from planwright.domain.risk import Risk
-from tests.domain.wishes.sentences import Sentence, read_sentences
+from tests.language.wishes.sentences import Sentence, read_sentences
 
 MakeWorld = Callable[..., CallContext]
 LEAST_TAKEN = 0.95

@@ -19,8 +19,8 @@ from planwright.capabilities.trust.consequences import (
     setting_kinds,
 )
 from planwright.capabilities.trust.guard import FolderUntrusted, load_trusted
-from planwright.checkpoints.consent.folder_trust import FolderTrust
 from planwright.settings.settings import load
+from planwright.store.folder_trust import FolderTrust
 from tests.capabilities.trust.settings_of_a_stranger import VALUES, written
 
 ANTHROPIC = "[providers.a]\nmodel = 'm'\nclass = 'langchain_anthropic:ChatAnthropic'\n"

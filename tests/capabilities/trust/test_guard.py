@@ -22,12 +22,12 @@ from planwright.capabilities.trust.guard import (
     trust_folder,
     untrusted_things,
 )
-from planwright.checkpoints.consent.allow_rules import AllowRules
-from planwright.checkpoints.consent.delegations import Delegations, Period, Reach
-from planwright.checkpoints.consent.folder_trust import FolderTrust, trust_below
 from planwright.domain.errors import SetupError
 from planwright.graph.building import build_graph, open_agent
+from planwright.records.consent.allow_rules import AllowRules
+from planwright.records.consent.delegations import Delegations, Period, Reach
 from planwright.settings.settings import Settings, load
+from planwright.store.folder_trust import FolderTrust, trust_below
 from tests.house import rooms
 
 NOW = datetime(2031, 5, 1, 12, tzinfo=UTC)
@@ -366,6 +366,6 @@ def test_only_those_that_ask_for_trust_or_write_the_file_read_settings_without_i
     reads = re.compile(r"from planwright\.settings\.settings import .*\bload\b")
     found = {module for module, path in rooms.SOURCES.items() if reads.search(path.read_text("utf-8"))}
     asks = {"capabilities.trust.guard", "cli.views.trust_views", "graph.building"}
-    writes = {"cli.actions.agent_table", "cli.actions.demo", "cli.actions.new_workspace"}
+    writes = {"cli.actions.agent_table", "extras.demo.demo_command", "cli.actions.new_workspace"}
     hides_secrets_of_an_error = {"cli.refusal"}
     assert found == asks | writes | hides_secrets_of_an_error

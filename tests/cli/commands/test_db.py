@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.damage import put_checkpoints
-from planwright.checkpoints.ownership.owners import Owners
 from planwright.security.credentials import login_name
+from planwright.store.owners import Owners
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from planwright.cli.views.audit.chain_views import open_records_file
 from planwright.cli.views.open_store import open_store
 from planwright.domain.errors import SetupError
+from planwright.extras.audit.chain_views import open_records_file
 from planwright.settings.settings import Settings, load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from planwright.checkpoints.budget_usage import Amount, BudgetedCall
-from planwright.checkpoints.records import Records, open_records
-from planwright.checkpoints.runs import Run
 from planwright.cli.views.paging import Page
 from planwright.cli.views.usage_views import By, show_usage, usage_of
 from planwright.domain.results import StepResult
+from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.records import Records, open_records
+from planwright.records.runs import Run
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.settings import Settings, load
 from tests.cli.desk import Desk

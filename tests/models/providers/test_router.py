@@ -10,7 +10,7 @@ import pytest
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
-from planwright.models.offline.model import OfflineModel
+from planwright.extras.offline.model import OfflineModel
 from planwright.models.providers.router import EMBEDDED, Router
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load

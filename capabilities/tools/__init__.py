@@ -1,0 +1,1 @@
+"""Tools that others wrote, as capabilities: LangChain's, what hints mean, how arguments are checked."""

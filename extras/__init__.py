@@ -1,0 +1,1 @@
+"""What one can do without: audits, demo, MCP servers, embedded planner, PostgreSQL, the page, workers."""

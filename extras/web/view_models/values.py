@@ -1,0 +1,52 @@
+"""Arguments of a call side by side: as planned, with references, and the values that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from planwright.domain.hashing import same
+from planwright.extras.web import words
+from planwright.presentation.step_sentence import argument_text
+
+
+@dataclass(frozen=True)
+class ValueRow:
+    """One argument."""
+
+    name: str
+    """Name of it."""
+    planned: str
+    """Value as planned, with references in words; "" where it was not planned."""
+    value: str
+    """Value as it is; "" where it is not known yet, or no other than planned."""
+    long: bool
+    """Whether it needs a block of its own."""
+
+
+def value_rows(
+    planned: Mapping[str, object], values: Mapping[str, object] | None, *, whole: bool = False
+) -> Sequence[ValueRow]:
+    """Set arguments as planned beside what they are; `values` is None while that is not known. Pure.
+
+    What a person decides over is shown `whole`; elsewhere only the beginning of a long value is.
+    """
+    known = {name: value for name, value in (values or {}).items() if value is not None or name in planned}
+    rows = []
+    for name in dict.fromkeys((*planned, *known)):
+        template = argument_text(planned[name]) if name in planned else ""
+        is_other = name in known and not same(known[name], planned.get(name))
+        rows.append(_row(name, template, words.spelled_value(known[name]) if is_other else "", whole))
+    return rows
+
+
+def real_rows(args: Mapping[str, object], *, whole: bool = False) -> Sequence[ValueRow]:
+    """Lay out the real arguments of a call: no text in them is taken for a reference. Pure."""
+    return [_row(name, "", words.spelled_value(value), whole) for name, value in args.items()]
+
+
+def _row(name: str, planned: str, value: str, whole: bool) -> ValueRow:
+    if not whole:
+        planned, value = words.clipped(planned), words.clipped(value)
+    both = planned + value
+    return ValueRow(str(name), planned, value, "\n" in both or len(both) > 120)

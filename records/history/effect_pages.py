@@ -1,0 +1,75 @@
+"""Pages of effects: what was done outside, in which run, on whose word, and what of it is in doubt."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from planwright.records.effects.doubts import DOUBTFUL
+from planwright.records.history.rows import Row
+from planwright.store.database import Database
+
+_WHERE = f"""e.tenant = :tenant
+    AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {DOUBTFUL}))
+    AND (:text = '' OR instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
+    OR substr(e.key, 1, length(:text)) = :text)"""
+_FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
+_PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, e.status, e.result, e.error,
+    e.intended_at, e.ended_at, r.status AS run_status, r.ended_at AS run_ended,
+    ({DOUBTFUL}) AS doubtful,
+    (SELECT g.decided_by || ' via ' || coalesce(g.channel, '') FROM gates g WHERE g.run_id = e.run_id
+     AND g.status = 'approved' AND (g.step_uid = e.step_uid OR g.kind = 'plan')
+     ORDER BY g.kind = 'plan', g.rowid DESC LIMIT 1) AS approved_by,
+    (SELECT c.run_id FROM compensations c WHERE c.source_run = e.run_id AND c.effect_key = e.key
+     ORDER BY c.rowid DESC LIMIT 1) AS undone_by
+    {_FROM} WHERE {_WHERE} ORDER BY e.rowid DESC LIMIT :limit OFFSET :skipped"""
+_COUNT = f"SELECT count(*) {_FROM} WHERE {_WHERE}"
+_IN_DOUBT = f"SELECT count(*) {_FROM} WHERE e.tenant = ? AND {DOUBTFUL}"
+
+
+@dataclass(frozen=True)
+class EffectFilter:
+    """Which effects are wanted; what is "" matters to nobody."""
+
+    tenant: str
+    """Tenant that they belong to."""
+    text: str = ""
+    """Words in capability or arguments, or the beginning of a key."""
+    status: str = ""
+    """Status that they have; `in_doubt` is also an intent that nobody will hear of any more."""
+
+
+@dataclass(frozen=True)
+class EffectPage:
+    """One page of effects."""
+
+    rows: Sequence[Row]
+    """Effects of the page, the newest first."""
+    total: int
+    """How many effects there are on all pages."""
+    in_doubt: int
+    """How many effects of the tenant are in doubt."""
+
+
+class EffectPages:
+    """The effects of a tenant, page by page."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def page(self, wanted: EffectFilter, limit: int, skipped: int) -> EffectPage:
+        """Read a page of at most `limit` effects, after the `skipped` newest."""
+        parameters = {**vars(wanted), "limit": limit, "skipped": skipped}
+
+        def job(connection: sqlite3.Connection) -> EffectPage:
+            rows = [
+                {**dict(row), "args": json.loads(row["args"]), "result": json.loads(row["result"] or "null")}
+                for row in connection.execute(_PAGE, parameters)
+            ]
+            total = int(connection.execute(_COUNT, parameters).fetchone()[0])
+            in_doubt = int(connection.execute(_IN_DOUBT, (wanted.tenant,)).fetchone()[0])
+            return EffectPage(rows, total, in_doubt)
+
+        return await self._database.read(job)
