@@ -28,6 +28,7 @@ _STEP_FACTS = (
     "own_gate",
     "shown_later",
     "files",
+    "origins",
     "follows",
     "gate_included",
     "chain",

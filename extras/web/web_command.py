@@ -7,11 +7,11 @@ import importlib.util
 import webbrowser
 from pathlib import Path
 
+from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.extras.web.served_pages import opening_file, served_pages
-from planwright.settings.settings import load
 
 PAGE_MODULES = ("starlette", "uvicorn", "jinja2", "joserfc", "limits", "python_multipart")
 
@@ -49,7 +49,7 @@ def open_page(workspace: Path, port: int | None, browser: bool, examples: tuple[
 
 def print_links(workspace: Path) -> int:
     """Print a link to each page of a workspace that is served on this machine. Raises SetupError for none."""
-    links = [page.link() for page in served_pages(load(workspace))]
+    links = [page.link() for page in served_pages(load_trusted(workspace))]
     if not links:
         where = views.where_option(workspace)
         raise SetupError("no page of this workspace is served here", f"begin: planwright web{where}")

@@ -63,14 +63,15 @@ class Delegation(FileLine):
     def covers(self, name: str, risk: Risk, tenant: str, now: datetime, code: str = "") -> bool:
         """Say whether it covers a call at a moment; before its issue, by a clock set back, it covers none.
 
-        It covers no capability whose `code` is another than it was then, and none that was not there then.
+        It covers no capability whose `code` is another than it was then, and none that was not there then. Of
+        one that names no codes they do not count.
         """
         return (
             self.issued_at <= now < self.expires_at
             and tenant == self.tenant
             and at_least(self.max_risk, risk)
             and any(stands_for(glob, name) for glob in self.capabilities)
-            and self.codes.get(name, "") == code
+            and self.codes.get(name, "" if self.codes else code) == code
         )
 
     @property

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ pytestmark = pytest.mark.enable_socket
 REQUEST = "I prefer short answers. What tickets are open?"
 HALVES = ("Four tickets ", "are open:\n" + "\n".join(f"- ticket number {n}" for n in range(20)))
 ANSWER = "".join(HALVES)
+ON_SCREEN = indent(ANSWER, "  ")  # so that no line of it can pass for one of ours
 NOTHING_TO_REMEMBER = json.dumps({"memories": []})
 
 
@@ -88,12 +90,12 @@ async def shows(typist: Typist, text: str) -> None:
 
 def times_shown(typist: Typist) -> int:
     """Count how often the whole answer stands on the screen as it is now."""
-    return "\n".join(picture(typist.screen)).count(ANSWER)
+    return "\n".join(picture(typist.screen)).count(ON_SCREEN)
 
 
 async def has_answered(typist: Typist, model: Held) -> None:
     """Wait until the whole answer is on the screen, and nothing more is waited for but memories."""
-    await shows(typist, "are open:\n- ticket number 0\n- ticket number 1\n")
+    await shows(typist, "are open:\n  - ticket number 0\n  - ticket number 1\n")
     await shows(typist, "- ticket number 19\n")
     await asyncio.wait_for(model.asked.wait(), PATIENCE_S)
     assert (times_shown(typist), model.provider.at_once) == (1, 1)

@@ -175,12 +175,17 @@ def at_terminal(desk: Desk, typed: bytes | None, *words: str) -> Iterator[bytes]
         [*command(), *words], cwd=desk.folder, env=environment(), stdin=its, stdout=its, stderr=its
     ) as process:
         os.close(its)
+        shown = b""
         with suppress(OSError):  # the terminal is closed with its last user
             while read := os.read(ours, 4096):
                 yield read
-                if b"[y/N]" in read and typed is not None:
-                    os.write(ours, typed)
-                elif b"[y/N]" in read:
+                shown += read
+                if b"[y/N]" not in shown:  # it may come in two pieces
+                    continue
+                shown = b""
+                if typed is None:
                     process.send_signal(signal.SIGINT)
+                else:
+                    os.write(ours, typed)
         yield b"exit %d" % process.wait(PATIENCE_S)
     os.close(ours)
