@@ -91,6 +91,7 @@ def test_every_form_is_tried() -> None:
         "ghp_short",
         "eyJ is how a token begins",
         "disk-0A123456789012345678901",
+        "sk-SK-Chirp3-HD-Achernar",  # a voice that speaks Slovak
         "-----BEGIN CERTIFICATE-----\n" + LINES,
         "-----BEGIN PUBLIC KEY-----\n" + LINES,
     ],
@@ -154,6 +155,8 @@ def test_values_that_are_no_text_stay() -> None:
             "-----BEGIN RSA PRIVATE KEY-----\n",
             "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n",
             "Proc-Type: 4,\n",
+            "a: ",
+            "a: \\n",
         ),
         *(
             "aws_secret_access_key=",
