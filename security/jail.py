@@ -102,10 +102,17 @@ class Jail:
             raise
 
     def digest(self, path: str, first: int) -> tuple[str, int, bytes] | None:
-        """Hash a file of any size: its SHA-256 in hex, its size, its first bytes; None for no file."""
+        """Hash a file of any size: its SHA-256 in hex, its size, its first bytes; None for no file.
+
+        Of a file that is not read there are no bytes: a program that opens it by itself may pass it on, and
+        what is approved is its content all the same.
+        """
+        parts = self.check(path)
         try:
-            with self._opened(path) as file:
-                beginning = file.read(first)
+            with self._opened(path, readable=False) as file:
+                beginning = b"" if self._reading.why_not(parts) else file.read(first)
+                if holds_private_key(beginning) and not self._reading.lists(parts):
+                    beginning = b""
                 file.seek(0)
                 hashed = hashlib.sha256()
                 while block := file.read(1 << 20):
@@ -206,9 +213,10 @@ class Jail:
                 raise _outside(pure.as_posix(), f"{part} is a symbolic link")
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[BinaryIO]:
-        """Open a plain file for reading."""
-        self.check_readable(path)
+    def _opened(self, path: str, *, readable: bool = True) -> Iterator[BinaryIO]:
+        """Open a plain file for reading; `readable` where it has to be one that is read."""
+        if readable:
+            self.check_readable(path)
         with self._parent(path) as (folder, name):
             try:
                 _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))

@@ -88,20 +88,20 @@ def _check_installed() -> None:
 
 
 def _port(wanted: int | None) -> tuple[int, socket.socket | None]:
-    """Choose a port: the one asked for, else 2024, else any free one; and hold it for the name of the page."""
+    """Choose a port: the one asked for, else 2024, else any free one; hold it for the name of the page."""
     for candidate in (wanted or PORT, 0, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((HOST, candidate))
-                chosen = int(probe.getsockname()[1])
-                return chosen, hold_port(HOST, chosen)
+                holder = hold_port(HOST, int(probe.getsockname()[1]))
             except OSError as error:
                 if wanted:
                     raise SetupError(
                         f"port {wanted} cannot be used: {error.strerror}", "choose another with --port"
                     ) from error
                 continue
+            return int(probe.getsockname()[1]), holder
     raise SetupError("there is no free port", "end a program that listens, then try again")
 
 
