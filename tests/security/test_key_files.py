@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planwright.capabilities.builtin import files
+from planwright.capabilities.builtin import files, sql
 from planwright.capabilities.builtin.databases import find
 from planwright.capabilities.builtin.mail import drafts
 from planwright.capabilities.builtin.mail.messages import check_attachments
@@ -166,6 +166,17 @@ def test_a_table_of_keys_is_not_queried(call: Callable[[str], CallContext]) -> N
     with pytest.raises(CapabilityForbidden, match="holds keys"):
         find("credentials.csv", call(""))
     assert find("credentials.csv", call('[files]\nreadable = ["*.csv"]\n')).name == "credentials.csv"
+
+
+def test_a_table_with_a_private_key_in_it_is_not_queried(
+    call: Callable[[str], CallContext], tmp_path: Path
+) -> None:
+    (tmp_path / "hosts.csv").write_text(f'host,key\none,"{PEM}"\n', "utf-8")
+    statement = "SELECT * FROM hosts"
+    with pytest.raises(CapabilityForbidden, match="a private key is in it"):
+        sql.query.function(statement, "hosts.csv", call(""))
+    for listed in ('[files]\nreadable = ["hosts.csv"]', '[sources.databases]\n"hosts.csv" = "hosts.csv"'):
+        assert MARK in str(sql.query.function(statement, "hosts.csv", call(listed)))
 
 
 @pytest.mark.parametrize(
