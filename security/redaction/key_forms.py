@@ -68,5 +68,6 @@ def without_keys_in(value: JsonValue) -> JsonValue:
 
 def holds_private_key(data: bytes) -> bool:
     """Say whether a file holds a private key, in PEM or as PuTTY writes it."""
-    marked = b"PRIVATE KEY" in data or b"Private-Lines" in data
-    return marked and _PRIVATE.search(data.decode("latin-1")) is not None
+    plain = data.replace(b"\0", b"")  # as UTF-16 has them, which PowerShell writes
+    marked = b"PRIVATE KEY" in plain or b"Private-Lines" in plain
+    return marked and _PRIVATE.search(plain.decode("latin-1")) is not None

@@ -75,6 +75,11 @@ def test_a_key_is_known_by_its_form_wherever_it_stands(name: str, key: str, arou
     )
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+def test_a_private_key_is_found_in_whatever_a_file_is_written_in(encoding: str) -> None:
+    assert holds_private_key(PEM.encode(encoding))
+
+
 def test_every_form_is_tried() -> None:
     assert KEYS.keys() == FORMS.keys()
 
