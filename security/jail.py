@@ -25,6 +25,7 @@ from planwright.security.redaction.key_forms import holds_private_key
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
 DECISIONS = "decisions"  # the folder of the decision catalog; what else is in one of that name is anybody's
 READ_ONLY = ("langgraph.json",)
+_NEVER = "no setting lets it be read or written: name another file"
 _ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
 # A named pipe must not block.
@@ -63,7 +64,7 @@ class Jail:
         if ".." in pure.parts:
             raise _outside(path, "it climbs out with `..`")
         if self._hides(pure.parts):
-            raise _outside(path, "that belongs to the program")
+            raise _outside(path, "that belongs to the program, or holds its keys", _NEVER)
         names = folded_parts(pure.parts)
         if write and any(names[: len(reserved)] == reserved for reserved in self._read_only):
             raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written", _ELSEWHERE)
@@ -278,11 +279,10 @@ def _speakable(path: str) -> bool:
     return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in path)
 
 
-def _outside(path: str, why: str) -> CapabilityForbidden:
-    return CapabilityForbidden(
-        f"the path {path!r} is outside the workspace: {why}",
-        "name a file below the workspace folder, relative to it",
-    )
+def _outside(
+    path: str, why: str, next_step: str = "name a file below the workspace folder, relative to it"
+) -> CapabilityForbidden:
+    return CapabilityForbidden(f"the path {path!r} is outside the workspace: {why}", next_step)
 
 
 def _not_read(path: str, why: str) -> CapabilityForbidden:

@@ -131,6 +131,12 @@ def test_the_error_says_why_and_which_setting(
     assert refused.value.next_step == f'list it in planwright.toml: [files] readable = ["{path}"]'
 
 
+def test_what_no_setting_opens_says_so(call: Callable[[str], CallContext]) -> None:
+    with pytest.raises(CapabilityForbidden, match="holds its keys") as refused:
+        files.read.function(".env", call('[files]\nreadable = [".env"]\n'))
+    assert refused.value.next_step.startswith("no setting lets it be read")
+
+
 @pytest.mark.parametrize("path", [path for path in KEY_FILES if path != "notes/plain.txt"])
 def test_it_is_refused_before_a_person_is_asked(call: Callable[[str], CallContext], path: str) -> None:
     world = call("")
