@@ -25,6 +25,7 @@ from planwright.security.redaction.key_forms import holds_private_key
 HIDDEN = (".planwright", ".git", ".langgraph_api", "planwright.toml", "policy.toml", ".mcp.json", ".env")
 DECISIONS = "decisions"  # the folder of the decision catalog; what else is in one of that name is anybody's
 READ_ONLY = ("langgraph.json",)
+_NEVER = "no setting lets it be read or written: name another file"
 _ELSEWHERE = "no setting allows it: write a file of another name"
 MAX_PATH, MAX_NAME, LARGEST = 1024, 200, 5_000_000
 # A named pipe must not block.
@@ -63,7 +64,7 @@ class Jail:
         if ".." in pure.parts:
             raise _outside(path, "it climbs out with `..`")
         if self._hides(pure.parts):
-            raise _outside(path, "that belongs to the program")
+            raise _outside(path, "that belongs to the program, or holds its keys", _NEVER)
         names = folded_parts(pure.parts)
         if write and any(names[: len(reserved)] == reserved for reserved in self._read_only):
             raise CapabilityForbidden(f"{path} decides what may run; it can be read, not written", _ELSEWHERE)
@@ -102,10 +103,17 @@ class Jail:
             raise
 
     def digest(self, path: str, first: int) -> tuple[str, int, bytes] | None:
-        """Hash a file of any size: its SHA-256 in hex, its size, its first bytes; None for no file."""
+        """Hash a file of any size: its SHA-256 in hex, its size, its first bytes; None for no file.
+
+        Of a file that is not read there are no bytes: a program that opens it by itself may pass it on, and
+        what is approved is its content all the same.
+        """
+        parts = self.check(path)
         try:
-            with self._opened(path) as file:
-                beginning = file.read(first)
+            with self._opened(path, readable=False) as file:
+                beginning = b"" if self._reading.why_not(parts) else file.read(first)
+                if holds_private_key(beginning) and not self._reading.lists(parts):
+                    beginning = b""
                 file.seek(0)
                 hashed = hashlib.sha256()
                 while block := file.read(1 << 20):
@@ -206,9 +214,10 @@ class Jail:
                 raise _outside(pure.as_posix(), f"{part} is a symbolic link")
 
     @contextmanager
-    def _opened(self, path: str) -> Iterator[BinaryIO]:
-        """Open a plain file for reading."""
-        self.check_readable(path)
+    def _opened(self, path: str, *, readable: bool = True) -> Iterator[BinaryIO]:
+        """Open a plain file for reading; `readable` where it has to be one that is read."""
+        if readable:
+            self.check_readable(path)
         with self._parent(path) as (folder, name):
             try:
                 _plain(path, os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -270,11 +279,10 @@ def _speakable(path: str) -> bool:
     return not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in path)
 
 
-def _outside(path: str, why: str) -> CapabilityForbidden:
-    return CapabilityForbidden(
-        f"the path {path!r} is outside the workspace: {why}",
-        "name a file below the workspace folder, relative to it",
-    )
+def _outside(
+    path: str, why: str, next_step: str = "name a file below the workspace folder, relative to it"
+) -> CapabilityForbidden:
+    return CapabilityForbidden(f"the path {path!r} is outside the workspace: {why}", next_step)
 
 
 def _not_read(path: str, why: str) -> CapabilityForbidden:

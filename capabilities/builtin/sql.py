@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin import databases
+from planwright.capabilities.builtin.csv_tables import LARGEST, is_csv
 from planwright.capabilities.builtin.databases import find
 from planwright.capabilities.builtin.places import database_of
 from planwright.capabilities.builtin.statements import MOST_ROWS, Scalar
@@ -89,6 +90,8 @@ def query(
         )
     except OverLimit as error:
         raise CapabilityRejected(f"the statement was stopped: {error.cause}", "ask for less") from error
+    if is_csv(database) and database not in call.settings.sources.databases:
+        call.workspace.read_bytes(database, LARGEST)  # refuses one that a private key is in
     return Rows(rows=rows, columns=columns, count=len(rows), truncated=more)
 
 

@@ -26,7 +26,7 @@ from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.hashing import sha256
-from planwright.extras.web.served_pages import announced, page_here
+from planwright.extras.web.served_pages import announced, hold_port, page_here
 from planwright.extras.web.web_command import PAGE_MODULES
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
@@ -53,14 +53,14 @@ def open_studio(workspace: Path, port: int | None, browser: bool) -> int:
     open_checked(settings)
     token = secrets.token_urlsafe(32)
     read_credentials(settings, token)
-    chosen = _port(port)
+    chosen, holder = _port(port)
     url = f"http://{HOST}:{chosen}"
     log = settings.store_folder / "studio.log"
     try:
-        with _server(settings, chosen, log, token) as process:
+        with holder or contextlib.nullcontext(), _server(settings, chosen, log, token) as process:
             _await_answer(process, url, log)
             page = page_here(chosen, token, root=PAGE)
-            with announced(settings, chosen, page):
+            with announced(settings, page):
                 _say(url, page.link(), token, log, waiting_threads(settings))
                 if browser:
                     webbrowser.open(STUDIO + url)
@@ -87,20 +87,21 @@ def _check_installed() -> None:
         )
 
 
-def _port(wanted: int | None) -> int:
-    """Choose a port: the one asked for, else 2024, else any free one."""
-    for candidate in (wanted or PORT, 0):
+def _port(wanted: int | None) -> tuple[int, socket.socket | None]:
+    """Choose a port: the one asked for, else 2024, else any free one; hold it for the name of the page."""
+    for candidate in (wanted or PORT, 0, 0):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 probe.bind((HOST, candidate))
+                holder = hold_port(HOST, int(probe.getsockname()[1]))
             except OSError as error:
                 if wanted:
                     raise SetupError(
                         f"port {wanted} cannot be used: {error.strerror}", "choose another with --port"
                     ) from error
                 continue
-            return int(probe.getsockname()[1])
+            return int(probe.getsockname()[1]), holder
     raise SetupError("there is no free port", "end a program that listens, then try again")
 
 

@@ -8,8 +8,10 @@ lock on the file says that the page is there: it goes with its process, however 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import html
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from planwright.settings.settings import Settings, state_folder
 from planwright.store.private_files import open_private, read_private, write_private
 
 PAGES = "pages"
+NAMED_ADDRESSES = ("127.0.0.1", "::1")
+"""What names below `localhost` stand for in a browser (RFC 6761, 6.3)."""
 ID_LETTERS = 32
 _REDIRECT = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}">\n'
 
@@ -46,22 +50,42 @@ def page_here(port: int, token: str, root: str = "", host: str = "") -> ServedPa
     return ServedPage(origin=where + root, token=token)
 
 
-@contextlib.contextmanager
-def announced(settings: Settings, port: int, page: ServedPage) -> Iterator[None]:
-    """Let `planwright web --link` find a page for as long as it is served. Raises SetupError."""
-    path = _folder(settings) / f"{port}.json"
+def hold_port(host: str, port: int) -> socket.socket | None:
+    """Hold a port at the other address that a name below `localhost` has, so that nobody else answers there.
+
+    Chromium 156 asks ::1 first, and goes on to 127.0.0.1 where nothing listens: whoever did would be sent the
+    link and the cookie. None where this machine has no such address. Raises OSError where somebody has it.
+    """
+    other = next(address for address in NAMED_ADDRESSES if address != host)
     try:
-        with open_private(path, "a+", encoding="utf-8") as file:
+        holder = socket.socket(socket.AF_INET6 if ":" in other else socket.AF_INET)
+    except OSError:  # no such family
+        return None
+    try:
+        holder.bind((other, port))  # without SO_REUSEADDR: with it others may, too (socket(7))
+    except OSError as error:
+        holder.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            return None
+        raise
+    return holder
+
+
+@contextlib.contextmanager
+def announced(settings: Settings, page: ServedPage) -> Iterator[None]:
+    """Let `planwright web --link` find a page for as long as it is served. Raises SetupError."""
+    path = _folder(settings) / f"{sha256(page.token)[:ID_LETTERS]}.json"
+    with contextlib.ExitStack() as while_served:
+        try:
+            file = while_served.enter_context(open_private(path, "a+", encoding="utf-8"))
             fcntl.flock(file, fcntl.LOCK_EX)
-            file.truncate(0)
             file.write(page.model_dump_json())
             file.flush()
-            try:
-                yield
-            finally:
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise SetupError(f"{path} cannot be written: {error.strerror}", "make its folder writable") from error
+        except OSError as error:
+            cause = f"{path} cannot be written: {error.strerror}"
+            raise SetupError(cause, "make its folder writable, or set XDG_STATE_HOME to one") from error
+        while_served.callback(path.unlink, missing_ok=True)
+        yield
 
 
 def served_pages(settings: Settings) -> list[ServedPage]:

@@ -17,7 +17,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from planwright.domain.errors import SetupError
 from planwright.extras.web.application import build_application
-from planwright.extras.web.served_pages import announced, page_here
+from planwright.extras.web.served_pages import NAMED_ADDRESSES, announced, hold_port, page_here
 from planwright.graph.building import build_graph, log_problems
 from planwright.graph.serving.requests import HttpRefusal, Refusing
 from planwright.security.credentials import read_credentials
@@ -39,7 +39,9 @@ def serve_workspace(
     check_doors(settings)
     token = secrets.token_urlsafe(32) if web.on_this_machine else None
     credentials, (certificate, key) = read_credentials(settings, token), certificate_files(settings)
-    with contextlib.closing(listen(web.host, port or web.port)) as listener:
+    by_name = token is not None and not certificate
+    with contextlib.ExitStack() as while_served:
+        listener, *_ = map(while_served.enter_context, listen(web.host, port or web.port, by_name=by_name))
         agent = build_graph(settings)
         log_problems(agent)
         application = build_application(settings, agent, credentials, examples)
@@ -53,19 +55,20 @@ def serve_workspace(
             ssl_certfile=certificate,
             ssl_keyfile=key,
         )
-        with contextlib.ExitStack() as while_served:
-            chosen = listener.getsockname()[1]
-            if token is not None:
-                page = page_here(chosen, token, host=certified_host(settings))
-                while_served.enter_context(announced(settings, chosen, page))
-            begun(page.link() if token is not None else f"https://{settings.server.hosts[0]}/")
-            uvicorn.Server(config).run(sockets=[listener])
+        if token is not None:
+            page = page_here(listener.getsockname()[1], token, host=certified_host(settings))
+            while_served.enter_context(announced(settings, page))
+        begun(page.link() if token is not None else f"https://{settings.server.hosts[0]}/")
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def check_doors(settings: Settings) -> None:
     """Raise SetupError for a page that others could reach without being known, or could be listened to."""
     web, server = settings.web, settings.server
     if web.on_this_machine:
+        if not (web.certificate or web.host in NAMED_ADDRESSES):
+            cause = f"a browser does not find the page at {web.host}: its name stands for 127.0.0.1 and ::1"
+            raise SetupError(cause, "listen at one of them, or name certificate and key in [web]")
         return
     where = f"{web.host} can be reached from elsewhere"
     if not (settings.people or server.tokens):
@@ -114,14 +117,18 @@ def _over_tls(application: ASGIApp) -> ASGIApp:
     return Refusing(application, rule=over_tls)
 
 
-def listen(host: str, port: int | None) -> socket.socket:
-    """Listen at the port that is asked for, else at 2025, else at any that is free."""
+def listen(host: str, port: int | None, *, by_name: bool = False) -> list[socket.socket]:
+    """Listen at the port that is asked for, else at 2025, else at any that is free.
+
+    The first socket listens. A page that goes `by_name` holds its port at the other address of the name, too.
+    """
     family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
-    for candidate in (port or PORT, 0):
+    for candidate in (port or PORT, 0, 0):
         listener = socket.socket(family)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, candidate))
+            holder = hold_port(host, listener.getsockname()[1]) if by_name else None
         except OSError as error:
             listener.close()
             if port:
@@ -129,7 +136,7 @@ def listen(host: str, port: int | None) -> socket.socket:
                 raise SetupError(cause, "choose another with --port") from error
             continue
         listener.listen()
-        return listener
+        return [listener, *([holder] if holder else [])]
     raise SetupError(f"there is no free port at {host}", "end a program that listens, or name another host")
 
 

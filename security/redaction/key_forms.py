@@ -14,7 +14,7 @@ _LINE = r"(?:\s|\\[nr])+"  # as it is, or in JSON
 _BODY = rf"[A-Za-z0-9+/=]{{16,}}(?:{_LINE}[A-Za-z0-9+/=]{{4,}})*"
 _PRIVATE_KEY = (
     rf"-----BEGIN (?:[A-Z0-9]{{1,20}} ){{0,3}}PRIVATE KEY(?: BLOCK)?-----{_LINE}"
-    rf"(?:[A-Za-z-]{{1,30}}: [^\n\\]{{0,200}}{_LINE}){{0,5}}{_BODY}(?:{_LINE})?"
+    rf"(?:[A-Za-z-]{{1,30}}: [^\r\n\\]{{0,200}}(?=[\r\n\\]){_LINE}){{0,5}}{_BODY}(?:{_LINE})?"
     r"(?:-----END [A-Z0-9 ]{1,60}-----)?"
     rf"|Private-Lines: \d{{1,4}}{_LINE}{_BODY}"
 )
@@ -28,7 +28,7 @@ FORMS = {
     "slack-token": r"xox[abeoprs]-[\w-]{10,}|xapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{16,}"
     r"|hooks\.slack\.com/services/T\w+/B\w+/\w{16,}",
     "google-key": r"AIza[\w-]{35}(?![\w-])|ya29\.[\w-]{20,}|GOCSPX-[\w-]{28}",
-    "model-key": r"sk-(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}|sk-[a-f0-9]{32}(?![\w-])"
+    "model-key": r"sk-(?!SK[-_])(?=[\w-]*\d)(?=[\w-]*[A-Z])[\w-]{20,}|sk-[a-f0-9]{32}(?![\w-])"
     r"|(?:gsk_|xai-|pplx-)[A-Za-z0-9]{40,}|(?:hf|r8)_[A-Za-z0-9]{30,}",
     "stripe-key": r"[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/=]{24,}",
     "package-token": r"npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{50,}|rubygems_[a-f0-9]{48}|dckr_pat_[\w-]{20,}",
@@ -68,5 +68,6 @@ def without_keys_in(value: JsonValue) -> JsonValue:
 
 def holds_private_key(data: bytes) -> bool:
     """Say whether a file holds a private key, in PEM or as PuTTY writes it."""
-    marked = b"PRIVATE KEY" in data or b"Private-Lines" in data
-    return marked and _PRIVATE.search(data.decode("latin-1")) is not None
+    plain = data.replace(b"\0", b"")  # as UTF-16 has them, which PowerShell writes
+    marked = b"PRIVATE KEY" in plain or b"Private-Lines" in plain
+    return marked and _PRIVATE.search(plain.decode("latin-1")) is not None

@@ -33,7 +33,7 @@ async def serve_sign_in(request: Request) -> Response:
     """
     parts, visit = shared(request), request.state.visit
     ticket = request.query_params.get("ticket", "")
-    if not ticket:
+    if not ticket or request.method == "HEAD":  # what only looks at a link does not use it up
         return parts.pages.sign_in(200)
     if request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         return parts.pages.lead_on(

@@ -89,6 +89,18 @@ def test_a_file_is_known_by_its_content(world: CallContext) -> None:
     assert not same_files({}, (file,))
 
 
+@pytest.mark.parametrize("name", ["deploy.key", ".ci.yml", "plain.md"])
+def test_a_file_that_is_not_read_is_known_by_its_content_and_not_shown(name: str, world: CallContext) -> None:
+    place = world.settings.workspace / name
+    key = f"-----BEGIN PRIVATE KEY-----\n{'QUJD' * 16}\n"
+    place.write_text(key, "utf-8")
+    (file,) = files_read(post, {"one": name}, world)
+    assert (file.sha256, file.size) == (hashlib.sha256(key.encode()).hexdigest(), len(key))
+    assert file.beginning == ""
+    place.write_text("another", "utf-8")
+    assert not same_files(shown_files((file,)), files_read(post, {"one": name}, world))
+
+
 @pytest.mark.parametrize(("name", "beginning"), [("b.bin", ""), ("long.md", "\u00e9" * 200)])
 def test_only_text_is_shown(name: str, beginning: str, world: CallContext) -> None:
     (file,) = files_read(post, {"one": name}, world)

@@ -27,11 +27,11 @@ def test_a_page_is_found_while_it_is_served_and_no_longer(tmp_path: Path, state:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     settings, elsewhere = load(tmp_path / "one"), load(tmp_path / "two")
-    page, studio = page_here(2025, TOKEN), page_here(2024, TOKEN, root="/page")
+    page, studio = page_here(2025, TOKEN), page_here(2024, "t" * 43, root="/page")
     assert served_pages(settings) == []
-    with announced(settings, 2025, page):
-        with announced(settings, 2024, studio):
-            assert served_pages(settings) == [studio, page]
+    with announced(settings, page):
+        with announced(settings, studio):
+            assert sorted(served_pages(settings), key=lambda one: one.token) == [page, studio]
             assert served_pages(elsewhere) == []
         assert served_pages(settings) == [page]
         (file,) = state.rglob("*.json")
@@ -43,10 +43,31 @@ def test_a_page_is_found_while_it_is_served_and_no_longer(tmp_path: Path, state:
     assert served_pages(settings) == []
 
 
+def test_two_pages_at_one_port_of_two_addresses_are_both_found(tmp_path: Path) -> None:
+    settings, pages = load(tmp_path), [page_here(2025, TOKEN), page_here(2025, "t" * 43)]
+    with announced(settings, pages[0]), announced(settings, pages[1]):
+        assert len(served_pages(settings)) == 2
+
+
+def test_what_goes_wrong_while_it_is_served_is_not_said_of_its_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no browser"), announced(load(tmp_path), page_here(2025, TOKEN)):
+        raise OSError("no browser")
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_way_out(tmp_path: Path, state: Path) -> None:
+    state.write_text("a file", "utf-8")
+    with (
+        pytest.raises(SetupError, match="cannot be written") as refused,
+        announced(load(tmp_path), page_here(2025, TOKEN)),
+    ):
+        pass
+    assert "XDG_STATE_HOME" in refused.value.next_step
+
+
 def test_its_link_signs_in_once_at_a_host_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with announced(load(tmp_path), 2025, page_here(2025, TOKEN)):
+    with announced(load(tmp_path), page_here(2025, TOKEN)):
         assert [print_links(tmp_path), print_links(tmp_path)] == [0, 0]
     links = capsys.readouterr().out.split()
     tickets = SignInTickets(TOKEN)

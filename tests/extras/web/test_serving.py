@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,35 @@ def settings_with(folder: Path, **tables: Any) -> Settings:
 
 @pytest.mark.enable_socket
 def test_it_listens_at_the_port_that_is_asked_for_or_at_one_that_is_free() -> None:
-    with listen(HERE, None) as first, listen(HERE, None) as second:
+    with listen(HERE, None)[0] as first, listen(HERE, None)[0] as second:
         assert {first.getsockname()[0], second.getsockname()[0]} == {HERE}
         taken = first.getsockname()[1]
         assert second.getsockname()[1] != taken
         with pytest.raises(SetupError, match=f"port {taken} cannot be used"):
             listen(HERE, taken)
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize(("host", "other"), [(HERE, "::1"), ("::1", HERE)])
+def test_nobody_else_answers_at_the_other_address_of_its_name(host: str, other: str) -> None:
+    listener, holder = listen(host, None, by_name=True)
+    family = socket.AF_INET6 if other == "::1" else socket.AF_INET
+    with listener, holder, socket.socket(family) as neighbour:
+        port = listener.getsockname()[1]
+        with pytest.raises(ConnectionRefusedError):  # so that a browser goes on to the page
+            socket.create_connection((other, port))
+        neighbour.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with pytest.raises(OSError, match="in use"):
+            neighbour.bind((other, port))
+
+
+@pytest.mark.enable_socket
+def test_a_port_that_somebody_has_at_the_other_address_is_not_taken() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as neighbour:
+        port = neighbour.getsockname()[1]
+        with pytest.raises(SetupError, match=f"port {port} cannot be used") as refused:
+            listen(HERE, port, by_name=True)
+        assert refused.value.next_step == "choose another with --port"
 
 
 @pytest.mark.parametrize(
@@ -51,6 +75,7 @@ def test_it_listens_at_the_port_that_is_asked_for_or_at_one_that_is_free() -> No
         ({"host": "::"}, NAMED, "there is no TLS"),
         ({"host": OUTSIDE, **FILES}, TOKEN, "by no name"),
         ({"proxies": [HERE]}, {}, "nobody is known"),
+        ({"host": "127.0.0.2"}, {}, "a browser does not find the page at 127.0.0.2"),
     ],
 )
 def test_from_elsewhere_it_takes_people_tls_and_a_name(
@@ -114,7 +139,7 @@ async def test_over_tls_the_cookie_is_for_tls_alone(make_stage: MakeStage, tmp_p
     certificate, key = certificate_files(settings_with(tmp_path, web=FILES))
     trust = ssl.create_default_context()
     authority.configure_trust(trust)
-    with listen(HERE, None) as listener:
+    with listen(HERE, None)[0] as listener:
         config = uvicorn.Config(
             make_stage(more={"web": FILES}).app,
             log_config=None,

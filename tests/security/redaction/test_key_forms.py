@@ -75,6 +75,11 @@ def test_a_key_is_known_by_its_form_wherever_it_stands(name: str, key: str, arou
     )
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "cp1252"])
+def test_a_private_key_is_found_in_whatever_a_file_is_written_in(encoding: str) -> None:
+    assert holds_private_key(PEM.encode(encoding))
+
+
 def test_every_form_is_tried() -> None:
     assert KEYS.keys() == FORMS.keys()
 
@@ -91,6 +96,7 @@ def test_every_form_is_tried() -> None:
         "ghp_short",
         "eyJ is how a token begins",
         "disk-0A123456789012345678901",
+        "sk-SK-Chirp3-HD-Achernar",  # a voice that speaks Slovak
         "-----BEGIN CERTIFICATE-----\n" + LINES,
         "-----BEGIN PUBLIC KEY-----\n" + LINES,
     ],
@@ -154,6 +160,8 @@ def test_values_that_are_no_text_stay() -> None:
             "-----BEGIN RSA PRIVATE KEY-----\n",
             "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n",
             "Proc-Type: 4,\n",
+            "a: ",
+            "a: \\n",
         ),
         *(
             "aws_secret_access_key=",

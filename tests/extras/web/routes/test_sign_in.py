@@ -36,6 +36,12 @@ async def test_a_link_signs_in_once(make_stage: MakeStage) -> None:
     assert [(row.way, row.outcome) for row in newest] == [("link", "refused"), ("link", "signed in")]
 
 
+async def test_whoever_only_looks_at_a_link_does_not_use_it_up(make_stage: MakeStage) -> None:
+    client, link = make_stage().client(), f"/sign-in?ticket={make_ticket(START)}"
+    assert "set-cookie" not in (await client.head(link)).headers
+    assert "set-cookie" in (await client.get(link)).headers
+
+
 async def test_a_token_in_an_address_opens_nothing(make_stage: MakeStage) -> None:
     client = make_stage().client()
     for query in (f"token={START}", f"ticket={START}", f"ticket={make_ticket(TOKENS['ada'])}"):
