@@ -10,7 +10,7 @@ import sqlite3
 
 # Of a source those runs count that had begun when the one that was forked began.
 _WORDS = """WITH RECURSIVE led(thread_id, until) AS (
-    SELECT thread_id, '9' FROM runs WHERE thread_id = :thread UNION
+    SELECT thread_id, max(started_at) FROM runs WHERE thread_id = :thread GROUP BY thread_id UNION
     SELECT source.thread_id, source.started_at FROM led JOIN runs made ON made.thread_id = led.thread_id
     JOIN forks ON forks.run_id = made.run_id JOIN runs source ON source.run_id = forks.source_run
     WHERE made.started_at <= led.until),

@@ -41,5 +41,6 @@ async def test_a_fork_has_the_words_before_what_was_forked_and_none_after_it(
         end(await stores.leases.take(runs(n, thread), 60))
     assert await stores.runs.words_of("first") == "request 3\n\nrequest 2\n\nrequest 1"
     assert await stores.runs.words_of("fork") == "request 4\n\nrequest 2\n\nrequest 1"
-    assert await stores.runs.words_of("fork of the fork") == "request 5\n\nrequest 4\n\nrequest 2\n\nrequest 1"
+    twice = "request 5\n\nrequest 4\n\nrequest 2\n\nrequest 1"
+    assert await stores.runs.words_of("fork of the fork") == twice
     assert await stores.runs.words_of("elsewhere") == ""
