@@ -14,8 +14,8 @@ from planwright.capabilities.schema_paths import (
     MOST_STEPS_DOWN,
     JsonSchema,
     SchemaPlace,
+    reference_target,
     root_place,
-    target_of,
 )
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
@@ -93,7 +93,7 @@ def _ways(place: SchemaPlace, depth: int = 0) -> Iterator[SchemaPlace]:
         return
     yield place
     reference = place.part.get("$ref")
-    more = [target_of(str(reference), place.whole)] if reference else []
+    more = [reference_target(str(reference), place.whole)] if reference else []
     for key in ("anyOf", "oneOf", "allOf"):
         more += place.part.get(key, ())
     for part in more:
