@@ -97,7 +97,7 @@ def alternatives(place: SchemaPlace, depth: int = 0) -> Iterator[SchemaPlace | N
     if depth > MOST_STEPS_DOWN:
         yield None
     elif "$ref" in part:
-        target = _target(str(part["$ref"]), place.whole)
+        target = reference_target(str(part["$ref"]), place.whole)
         if target is None:
             yield None
         else:
@@ -166,7 +166,7 @@ def _inside(place: SchemaPlace, part: str) -> SchemaPlace | None:
     raise NotThere(list(properties))
 
 
-def _target(reference: str, whole: JsonSchema) -> JsonSchema | None:
+def reference_target(reference: str, whole: JsonSchema) -> JsonSchema | None:
     target: object = whole
     if not reference.startswith("#"):
         return None

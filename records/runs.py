@@ -20,6 +20,7 @@ from planwright.domain.results import TERMINAL, RunStatus, check_step
 from planwright.records.audit.sealing import seal
 from planwright.records.consent.gates import close_gates
 from planwright.records.effects.doubts import leave_in_doubt
+from planwright.records.thread_words import thread_words
 from planwright.store.database import Database
 from planwright.store.fencing import held, ride
 from planwright.store.store_errors import check_storable
@@ -232,17 +233,9 @@ class Runs:
         return Family(frozenset(run_id for run_id, _ in rows), brought)
 
     async def words_of(self, thread_id: str) -> str:
-        """Join what the user wrote on a thread, requests and answers to questions, the newest first."""
-
-        def job(connection: sqlite3.Connection) -> list[str]:
-            query = (
-                "SELECT request, started_at FROM runs WHERE thread_id = :thread UNION ALL"
-                " SELECT reason, decided_at FROM gates WHERE thread_id = :thread AND status = 'responded'"
-                " ORDER BY 2 DESC"
-            )
-            return [row[0] for row in connection.execute(query, {"thread": thread_id}) if row[0]]
-
-        return "\n\n".join(await self._database.read(job, behind=()))
+        """Join what the user wrote on a thread, as `thread_words` lists it."""
+        texts = await self._database.read(lambda connection: thread_words(connection, thread_id), behind=())
+        return "\n\n".join(texts)
 
 
 def move(connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "") -> bool:

@@ -63,9 +63,18 @@ def _is_full(path: Path) -> bool:
     return free < LEAST_FREE or (limit != resource.RLIM_INFINITY and limit - largest < LEAST_BELOW_LIMIT)
 
 
-def refuse_newer(path: Path, connection: sqlite3.Connection, known: int) -> None:
-    """Raise SetupError for a file of a newer program; `known` is the newest version that is understood."""
-    version = store_version(connection)
+def refuse_other(path: Path, connection: sqlite3.Connection, known: int) -> None:
+    """Raise SetupError for a file of a newer program, or of another one, whose tables nobody counts.
+
+    `known` is the newest version that is understood. A file without tables is one that is new.
+    """
+    has_tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+    version = store_version(connection)  # read last: ours has its version once it has tables
+    if has_tables and not version:
+        raise SetupError(
+            f"{path} is a database of another program; nothing was changed",
+            "move it away, or set storage.path in planwright.toml to another folder",
+        )
     if version > known:
         raise SetupError(
             f"{path} was written by a newer planwright (its tables have version {version}, this program"

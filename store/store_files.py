@@ -12,7 +12,7 @@ from pathlib import Path
 from planwright.domain.errors import SetupError
 from planwright.store.log_check import set_aside
 from planwright.store.migrations import MIGRATIONS
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error
+from planwright.store.store_errors import BROKEN, refuse_other, store_error
 
 RECORDS, BLOBS = "planwright.db", "blobs"
 VERSION = len(MIGRATIONS)
@@ -71,7 +71,7 @@ def open_tables(folder: Path) -> sqlite3.Connection:
     with ExitStack() as undo:
         try:
             connection = undo.enter_context(closing(read_only(path)))
-            refuse_newer(path, connection, VERSION)
+            refuse_other(path, connection, VERSION)
             connection.execute("BEGIN")
         except BROKEN as error:
             raise store_error(path, error) from error

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 
 from planwright.domain.errors import SetupError
 from planwright.store.private_files import FILE_MODE, close_to_others, private_folder
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.store.store_errors import BROKEN, refuse_other, store_error, store_version
 from planwright.store.store_files import (
     BLOBS,
     RECORDS,
@@ -92,7 +92,7 @@ def _copy_database(path: Path, copy: Path, busy_timeout_s: float) -> SavedFile:
     """
     try:
         with closing(read_write(path, busy_timeout_s)) as writable:  # takes back what a dead process began
-            refuse_newer(path, writable, VERSION)
+            refuse_other(path, writable, VERSION)
         with closing(read_only(path)) as source, closing(_new_database(copy)) as target:
             source.backup(target)
             target.execute("PRAGMA journal_mode=DELETE")  # one file, readable where nobody may write

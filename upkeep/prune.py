@@ -13,7 +13,7 @@ from pathlib import Path
 from planwright.checkpoints.thread_state.pruning import keep_newest
 from planwright.settings.workspace import StorageSettings
 from planwright.store.database import Database
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error
+from planwright.store.store_errors import BROKEN, refuse_other, store_error
 from planwright.store.store_files import RECORDS, VERSION, no_store, read_write
 from planwright.upkeep.store_use import refuse_while_used
 
@@ -61,7 +61,7 @@ def prune_store(folder: Path, retention: Retention) -> int:
     try:
         with closing(read_write(path, retention.storage.busy_timeout_s)) as connection:
             connection.row_factory = sqlite3.Row
-            refuse_newer(path, connection, VERSION)
+            refuse_other(path, connection, VERSION)
             connection.execute("BEGIN IMMEDIATE")
             gone = _prune(connection, _rows(connection, _THREADS), retention)
             connection.execute("COMMIT")

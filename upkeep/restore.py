@@ -19,7 +19,7 @@ from planwright.domain.errors import SetupError, StoreFailed
 from planwright.store.marks.mark import Mark
 from planwright.store.owners import folder_of
 from planwright.store.private_files import close_to_others, private_folder
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error
+from planwright.store.store_errors import BROKEN, refuse_other, store_error
 from planwright.store.store_files import (
     BLOBS,
     RECORDS,
@@ -98,7 +98,7 @@ def _checked(backup: Path, source: Path) -> Manifest:
         if hash_of(path) != manifest.files[RECORDS].sha256:
             raise _no_backup(backup, f"{RECORDS} has been changed since it was taken")
         with closing(read_only(path)) as connection:
-            refuse_newer(path, connection, VERSION)
+            refuse_other(path, connection, VERSION)
             if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 raise _no_backup(backup, f"{RECORDS} was damaged when it was taken")
     except (OSError, *BROKEN) as error:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error
+from planwright.store.store_errors import BROKEN, refuse_other, store_error
 from planwright.store.store_files import RECORDS, VERSION, no_store, read_write
 from planwright.upkeep.store_use import refuse_while_used
 
@@ -34,7 +34,7 @@ def vacuum(folder: Path, busy_timeout_s: float = 30) -> list[Vacuumed]:
 def _vacuum(path: Path, busy_timeout_s: float) -> Vacuumed:
     try:
         with closing(read_write(path, busy_timeout_s)) as connection:
-            refuse_newer(path, connection, VERSION)
+            refuse_other(path, connection, VERSION)
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             before = path.stat().st_size
             connection.execute("VACUUM")

@@ -10,7 +10,13 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.resources import overlap
-from planwright.capabilities.schema_paths import JsonSchema
+from planwright.capabilities.schema_paths import (
+    MOST_STEPS_DOWN,
+    JsonSchema,
+    SchemaPlace,
+    reference_target,
+    root_place,
+)
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
 
@@ -57,30 +63,46 @@ def _passed_on(
     """Walk the paths of the files that a call passes on, references among them."""
     if (effect or capability.effect) == "pure" and capability.mode != "network":
         return
-    schema, params = capability.args_schema, {**capability.defaults, **params}
-    properties = schema.get("properties", {})
-    named = [name for name in params if _is_path(properties.get(name), schema)]
-    if paths := sorted({path for name in named for path in _texts(params[name])}):
+    params = {**capability.defaults, **params}
+    if paths := sorted(set(_paths(params, root_place(capability.args_schema)))):
         written = _written(capability, params, context)
         for path in paths:
             if not any(overlap(f"file:{normpath(path)}", resource) for resource in written):
                 yield path
 
 
-def _is_path(field: object, schema: JsonSchema) -> bool:
-    """Say whether a field holds a path, a list of paths, or perhaps one."""
-    if not isinstance(field, Mapping):
-        return False
-    inner = [field.get("items"), *field.get("anyOf", ())]
-    return field.get("format") == "path" or any(_is_path(part, schema) for part in inner)
+def _paths(value: JsonValue, place: SchemaPlace, named: bool = False) -> Iterator[str]:
+    """Walk the texts of a value that its schema says, or may say, are paths, however deep they lie."""
+    for way in _ways(place):
+        part, is_path = way.part, named or way.part.get("format") == "path"
+        if isinstance(value, str) and value and is_path:
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                yield from _paths(item, SchemaPlace(_schema(part.get("items")), way.whole), is_path)
+        elif isinstance(value, dict):
+            fields, others = _schema(part.get("properties")), part.get("additionalProperties")
+            for name, item in value.items():
+                field = SchemaPlace(_schema(fields.get(name, others)), way.whole)
+                yield from _paths(item, field, is_path)
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, str) and value:
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+def _ways(place: SchemaPlace, depth: int = 0) -> Iterator[SchemaPlace]:
+    """Walk a part of a schema and all parts that may say more of the same value."""
+    if depth > MOST_STEPS_DOWN:
+        return
+    yield place
+    reference = place.part.get("$ref")
+    more = [reference_target(str(reference), place.whole)] if reference else []
+    for key in ("anyOf", "oneOf", "allOf"):
+        more += place.part.get(key, ())
+    for part in more:
+        if inner := place.at(part):
+            yield from _ways(inner, depth + 1)
+
+
+def _schema(part: object) -> JsonSchema:
+    return part if isinstance(part, Mapping) else {}
 
 
 def _written(capability: Capability, params: Mapping[str, JsonValue], context: CallContext) -> frozenset[str]:

@@ -26,7 +26,7 @@ from planwright.store.owners import OwnerLocks, Owners, folder_of, is_held
 from planwright.store.store_errors import (
     BROKEN,
     half_a_character,
-    refuse_newer,
+    refuse_other,
     store_error,
     store_version,
 )
@@ -106,7 +106,7 @@ def open_store(settings: Settings) -> StoreReader:
     with ExitStack() as undo:
         try:
             connection = undo.enter_context(closing(read_only(path)))
-            refuse_newer(path, connection, len(MIGRATIONS))
+            refuse_other(path, connection, len(MIGRATIONS))
             if not store_version(connection):  # it was never begun: the disk was full, say
                 raise no_runs(settings)
             check_origin(connection, path)

@@ -17,7 +17,7 @@ from planwright.records.audit.verification import verify_chain
 from planwright.settings.settings import Settings
 from planwright.store.audit_chain import entries
 from planwright.store.migrations import MIGRATIONS
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.store.store_errors import BROKEN, refuse_other, store_error, store_version
 from planwright.store.store_files import RECORDS, read_only
 
 MOST_PRINTED = 50  # findings on the screen; --json has all
@@ -83,7 +83,7 @@ def open_records_file(settings: Settings) -> sqlite3.Connection:
         try:
             connection = undo.enter_context(closing(read_only(path)))
             connection.row_factory = sqlite3.Row
-            refuse_newer(path, connection, len(MIGRATIONS))
+            refuse_other(path, connection, len(MIGRATIONS))
             if store_version(connection) < len(MIGRATIONS):
                 raise SetupError(f"{path} is of an older program", "run anything once: it is migrated then")
         except BROKEN as error:

@@ -27,6 +27,8 @@ _GAPS = re.compile(rf"[\s.,;:!?-]|{re.escape(GAP)}")
 _SPACE = r"[\s,]+"
 _BETWEEN = r"(?:[\s,:;.!…–—-]+|$)"
 _APOSTROPHES = str.maketrans("’‘`´ʼ＇", "''''''")
+_CROSSES = re.compile("[❌❎✖✗✘✕☒⛔✋🚫🛑👎🙅🙈]")  # signs that refuse
+_LETTER = re.compile(r"\w")
 _LAST_WORD = re.compile(r"(\w+)\W*$")
 
 
@@ -117,7 +119,8 @@ def _reading(sentence: str, plain: str, language: _Language) -> _Reading | None:
         return _Reading(_NO_WISH, doubted=False)
     if plain.endswith("?") and (asks := language.asking.match(plain, start)):
         return _Reading(_NO_WISH, language.doubts.search(plain, asks.end()) is not None)
-    acts = None if OTHER_SCRIPT.search(sentence) else _acts(plain, start, language)
+    bare_question = plain.endswith("?") and not _LETTER.search(plain, 0, start)  # "Send it to Kim?"
+    acts = None if bare_question or OTHER_SCRIPT.search(sentence) else _acts(plain, start, language)
     if acts is None:
         return None
     wish = Wish(sentence[start:], sentence[acts:])
@@ -138,9 +141,11 @@ def _acts(plain: str, start: int, language: _Language) -> int | None:
 
 
 def _refuses(request: str, spoken: set[str]) -> bool:
-    """Say whether a word anywhere in a request refuses, in whatever language."""
+    """Say whether a word or a sign anywhere in a request refuses, in whatever language."""
     composed = unicodedata.normalize("NFKC", request.translate(_APOSTROPHES))
     visible = "".join(c for c in composed if unicodedata.category(c) not in ("Cf", "Mn"))
+    if _CROSSES.search(visible):
+        return True
     plain = _without_accents(visible)
     harmless = [_languages()[name].harmless for name in spoken]
     words = (word[0] for word in _refusals().finditer(plain))
@@ -166,7 +171,7 @@ def _languages() -> Mapping[str, _Language]:
 def _language(table: Mapping[str, str]) -> _Language:
     verb = rf"{table.get('clitics', '')}(?![\w-])"
     return _Language(
-        opening=re.compile(rf"[\s\"'“„«‹¿¡(*-]*(?:{_any(table['opening'])}(?:(?<=')|{_BETWEEN}))*"),
+        opening=re.compile(rf"[\s¿¡*-]*(?:{_any(table['opening'])}(?:(?<=')|{_BETWEEN}))*"),
         acting=re.compile(_any(table["acting"]) + verb),
         looking=re.compile(_any(table["looking"]) + verb),
         joins=re.compile(rf"[\s,;]{_any(table['joins'])}(?=\s)"),

@@ -14,7 +14,7 @@ from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 from planwright.store.log_check import set_aside
 from planwright.store.private_files import private_database
-from planwright.store.store_errors import BROKEN, refuse_newer, store_error, store_version
+from planwright.store.store_errors import BROKEN, refuse_other, store_error, store_version
 from planwright.store.store_files import read_only
 from planwright.store.store_origin import begin_here, check_origin
 
@@ -72,7 +72,7 @@ class SqliteEngine:
             connection.row_factory = sqlite3.Row
             if isinstance(connection, RedactedConnection):
                 connection.redactor = self._redactor or Redactor()
-            refuse_newer(self._path, connection, len(self._migrations))
+            refuse_other(self._path, connection, len(self._migrations))
             check_origin(connection, self._path)
             if not connection.execute("PRAGMA page_count").fetchone()[0]:  # it counts in a new file alone
                 connection.execute("PRAGMA auto_vacuum=INCREMENTAL")

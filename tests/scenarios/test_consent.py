@@ -143,6 +143,18 @@ def test_every_run_on_a_fork_knows_what_the_run_it_came_from_had_read(scene: Sce
     assert asks_for_keys(scene, agent, fork["configurable"]["thread_id"]) is reads
 
 
+def test_a_fork_asks_what_its_source_asks_by_an_earlier_word_of_the_thread(scene: Scene) -> None:
+    world, page = World(), scene.calls(("page__read", {}))
+    agent = play(scene, world, "noted", page, "It is about keys", page, put(scene, "the keys"), "done")
+    scene.ask(agent, "Ask me before you do anything")
+    scene.ask(agent, "Put the keys on the left shelf")
+    fork = agent.fork(scene.config["configurable"]["thread_id"])
+    agent.invoke(None, fork)
+    (asked,) = agent.get_state(fork).interrupts
+    assert asked.value["shown"]["reason"] == "risk Low, after reading what others wrote"
+    assert world.shelf == []
+
+
 @pytest.mark.parametrize(
     "block",
     [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 import pytest
-from pydantic import Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin.files import write
 from planwright.capabilities.call_context import CallContext
@@ -26,6 +26,24 @@ def post(
     text: str = "",
 ) -> str:
     """Post files."""
+    return "posted"
+
+
+class Sheet(BaseModel):
+    """A page of a letter."""
+
+    file: Path_
+    title: str = ""
+
+
+@capability("post.letter", mode="local_write")
+def letter(
+    first: Sheet | None = None,
+    more: list[Sheet] = [],  # noqa: B006
+    by_name: dict[str, Path_] = {},  # noqa: B006
+    rows: list[list[Path_]] = [],  # noqa: B006
+) -> str:
+    """Post a letter."""
     return "posted"
 
 
@@ -57,6 +75,9 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
         (post, {"many": ["b.bin", "a.md"], "perhaps": "long.md"}, ["a.md", "b.bin", "long.md"]),
         (post, {"one": "{{steps.s1.output.path}}", "perhaps": None, "text": "a.md"}, []),
         (post, {"one": "gone.md"}, ["gone.md"]),
+        (letter, {"first": {"file": "a.md", "title": "b.bin"}}, ["a.md"]),
+        (letter, {"more": [{"file": "b.bin"}, {"file": "a.md"}]}, ["a.md", "b.bin"]),
+        (letter, {"by_name": {"x": "a.md"}, "rows": [["long.md"], []]}, ["a.md", "long.md"]),
         (look, {"one": "a.md"}, []),
         (write, {"path": "a.md", "text": "new"}, []),
         (write, {"path": "./a.md", "text": "new"}, []),
@@ -67,6 +88,9 @@ def world(make_world: Callable[..., CallContext]) -> CallContext:
         "several",
         "not known",
         "gone",
+        "in a field of an argument",
+        "in a list of such",
+        "under names, and in lists of lists",
         "a read",
         "what is overwritten",
         "spelled otherwise",

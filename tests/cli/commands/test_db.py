@@ -116,6 +116,24 @@ def test_a_newer_store_is_refused_and_stays_as_it_is(desk: Desk, waiting: Waitin
     assert desk.run("db", "check").code == 1
 
 
+@pytest.mark.parametrize(
+    "words", [["ls"], ["run", "What time is it?"], ["doctor"], ["db", "vacuum"], ["db", "backup", "b"]]
+)
+def test_a_database_of_another_program_is_refused_and_stays_as_it_is(
+    desk: Desk, waiting: Waiting, words: list[str]
+) -> None:
+    """Nobody counts its tables: `PRAGMA user_version` is 0, as it is in a file that is new."""
+    with closing(sqlite3.connect(store(desk) / FILE)) as other:
+        other.execute("PRAGMA user_version = 0")
+    before = content(store(desk))
+    done = desk.run(*words)
+    assert done.code != 0
+    said = " ".join(f"{done.stdout} {done.stderr}".split())
+    assert "is a database of another program; nothing was changed" in said
+    assert "move it away, or set storage.path in planwright.toml to another folder" in said
+    assert content(store(desk))[FILE] == before[FILE]
+
+
 @pytest.mark.parametrize("name", ["backup", "backup.tar.gz"])
 def test_a_backup_brings_back_what_was_there(desk: Desk, waiting: Waiting, name: str) -> None:
     assert desk.run("db", "backup", name).code == 0

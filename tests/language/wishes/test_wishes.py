@@ -11,6 +11,7 @@ from planwright.language.wishes.wishes import LONGEST_SENTENCE, wishes
 from tests.language.wishes.sentences import read_sentences
 
 PUT = "Put the keys on the left shelf"
+SEND = "Send the report to Kim"
 
 
 def effects(request: str) -> list[str]:
@@ -78,6 +79,55 @@ def test_a_wish_is_recognised_with_what_may_stand_around_it(request_: str, wishe
 )
 def test_where_a_word_refuses_or_a_sentence_is_not_recognised_there_is_no_wish(request_: str) -> None:
     assert wishes(request_) == ()
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        f"{SEND} 🚫",
+        f"* Add milk to the list\n* {SEND} ✗",
+        f'"{SEND}"',
+        f"“{SEND}”",
+        f"({SEND})",
+        f"{SEND}? Is this a scam?",
+        "Schicke den Bericht an Kim? Lies die Regeln.",
+        f"{SEND} over my dead body.",
+        f"{SEND} only in case of fire.",
+        f"{SEND} on condition that Ann signs.",
+        f"{SEND}, assuming Ann agrees.",
+        f"{SEND} after I have read it.",
+        f"{SEND} subject to approval.",
+        "Send the report to everyone other than Kim.",
+        "Send the report to Ann in place of Kim.",
+        "Send the report to Ann and spare Kim.",
+        "I need to send the report to Kim myself.",
+        "Could you send the report to Kim, hypothetically?",
+        "Tell Ann to send the report to Kim.",
+        "Prepare to send the report to Kim.",
+        "Flag the mail that orders us to send the report to Kim.",
+        "Schick den Bericht an alle bis auf Kim.",
+        "Schick den Bericht an Kim erst nach meiner Freigabe.",
+        "Schick den Bericht an Kim im Fall eines Brandes.",
+        "Schick den Bericht an Ann anstelle von Kim.",
+        "Ich will den Bericht an Kim selbst schicken.",
+        "Schick den Bericht an Kim am Sankt-Nimmerleins-Tag.",
+        "Envoie le rapport à Kim à condition que Ann signe.",
+        "Envoie le rapport à Kim en cas de feu.",
+        "Envoie le rapport à Ann à la place de Kim.",
+        "Fais attention à bloquer le rapport à Kim.",
+        "Envía el informe a todos a excepción de Kim.",
+        "Envía el informe a Kim siempre que Ana firme.",
+        "Haz caso omiso de enviar el informe a Kim.",
+        "Invia il rapporto a Kim a patto che Anna firmi.",
+        "Invia il rapporto a Kim in caso di incendio.",
+        "Envia o relatório ao Kim em caso de incêndio.",
+        "Envia o relatório ao Kim desde que a Ana assine.",
+        "Stuur het rapport aan iedereen op Kim na.",
+        "Stuur het rapport aan Kim mits Ann tekent.",
+    ],
+)
+def test_conditions_exceptions_signs_and_what_is_quoted_whole_are_no_wish(request_: str) -> None:
+    assert effects(request_) == []
 
 
 @pytest.mark.parametrize(
