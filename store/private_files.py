@@ -138,7 +138,7 @@ def lock_alone(descriptor: int, longest_s: float = LOCK_S) -> None:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if monotonic() > deadline:
-                cause = "a process of this program has locked it and stands still"
+                cause = f"another process has had it locked for {longest_s:.0f} s"
                 raise TimeoutError(errno.ETIMEDOUT, cause) from None
             sleep(LOOKS_S)
 
