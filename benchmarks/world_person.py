@@ -42,7 +42,8 @@ class WorldPerson:
             ]
             return ["respond", str(run), *self._truth({"effects": effects}), "--no-input"]
         if self.stage.shape.then == "fork" and len(runs) == 1:
-            return ["fork", str(runs[0]["thread_id"]), "--rerun", "s2", "--no-input"]
+            planned = self.stage.rows("SELECT 1 FROM plans WHERE run_id = ?", runs[0]["run_id"])
+            return ["fork", str(runs[0]["thread_id"]), *(("--rerun", "s2") if planned else ()), "--no-input"]
         return []
 
     def _go_on(self, run: Mapping[str, Any], world: World) -> list[str]:
@@ -56,6 +57,8 @@ class WorldPerson:
         if gate["kind"] == "escalation" and self.stage.rows(AGAIN, run["run_id"]):
             return ["reject", name, "--reason", "it failed again"]
         if any(step.get("params", {}).get("name") == DRAFT for step in shown.get("steps") or ()):
+            if world.gone or world.renamed:  # no edit of the plan may run
+                return ["reject", name, "--reason", "its tool is gone"]
             return ["edit", name, "--file", self._edited(name, world)]
         return ["approve", name]
 

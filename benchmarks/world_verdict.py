@@ -117,9 +117,9 @@ def judge(stage: WorldStage, change: Change, stuck: str, verdict: Verdict) -> No
 
 
 def _approved(stage: WorldStage, name: str) -> bool:
-    """Say whether a person approved an effect, or it was begun."""
+    """Say whether a person approved an effect, or it was begun; a chain that is made sends nothing."""
     shown = stage.rows("SELECT shown FROM gates WHERE status = 'approved'")
-    begun = stage.rows("SELECT args AS shown FROM effects")
+    begun = stage.rows("SELECT args AS shown FROM effects WHERE capability LIKE 'desk.%'")
     return any(json.dumps(name) in str(row["shown"]) for row in (*shown, *begun))
 
 
