@@ -263,7 +263,9 @@ const scenarios = {
       gate.setHumanResponse((responses) =>
         responses.map((response) => {
           if (response.type !== "edit") return response;
-          const text = JSON.stringify(response.args.args.plan).replaceAll("hello", "good morning");
+          const plan = response.args.args.plan; // its request stays what it was
+          const steps = JSON.parse(JSON.stringify(plan.steps).replaceAll("hello", "good morning"));
+          const text = JSON.stringify({ ...plan, steps });
           return { ...response, editsMade: true, args: { ...response.args, args: { plan: text } } };
         }),
       );

@@ -212,6 +212,15 @@ def press(page: Page, name: str, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
+def approve_calls(page: Page, run: str, count: int = 2) -> None:
+    """Approve the calls of a run one after another, once each waits: they are shown with their values."""
+    for _ in range(count):
+        page.get_by_role("link", name="Decide").first.click()
+        page.wait_for_url("**/approvals/**")
+        page.get_by_role("button", name="Approve", exact=True).click()
+        page.wait_for_url(f"**{run}")
+
+
 def begin_and_decide(page: Page) -> str:
     """Send the request that is written, go to its gate by keyboard, and return the address of its run."""
     press(page, "Begin")
@@ -223,6 +232,6 @@ def begin_and_decide(page: Page) -> str:
 
 def decide(page: Page) -> None:
     """Go from a run to its gate, by keyboard, once it waits."""
-    expect(page.get_by_role("link", name="Decide")).to_be_visible()
+    expect(page.get_by_role("link", name="Decide").first).to_be_visible()
     press(page, "Decide")
     page.wait_for_url("**/approvals/**")
