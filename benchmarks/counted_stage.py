@@ -37,6 +37,7 @@ from planwright.store.database import Boundary
 
 THREAD = "11111111-2222-4333-8444-555555555555"
 CHILD_S = 60
+LOOK_S = 5  # a reader waits for no writer, only for one that opens the store, and may stand still in it
 
 
 class Receipt(BaseModel):
@@ -118,7 +119,7 @@ def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
     try:
         return _read(path, query, values)
     except sqlite3.OperationalError as error:
-        if "readonly" not in str(error) and str(error) != "locking protocol":
+        if "readonly" not in str(error) and str(error) not in ("locking protocol", "database is locked"):
             raise
     # Its writer died, and SQLite has to mend it to read it; or it stands still in the middle of doing so.
     with tempfile.TemporaryDirectory() as folder:
@@ -129,7 +130,7 @@ def rows_of(path: Path, query: str, *values: Any) -> list[dict[str, Any]]:
 
 
 def _read(path: Path, query: str, values: Sequence[Any], mode: str = "ro") -> list[dict[str, Any]]:
-    with closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=CHILD_S)) as database:
+    with closing(sqlite3.connect(f"file:{path}?mode={mode}", uri=True, timeout=LOOK_S)) as database:
         database.row_factory = sqlite3.Row
         try:
             return [dict(row) for row in database.execute(query, values)]
