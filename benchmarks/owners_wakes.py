@@ -168,7 +168,9 @@ def _judge_woken(
     assert first.report is not None
     changed = rows ^ contents(stage) if rows else set()
     wake.stale_rows = sum(first.sending.isdisjoint(row) for row in changed)
-    back = any(BUSY in refusal for refusal in second.outcome.refusals)  # it began anew, as anybody may
+    last = stage.rows("SELECT run_id FROM runs WHERE owner LIKE ?", f"%:{first.pid}:%")
+    # It began anew, as anybody may: while the second was at it, or when that had let the run go.
+    back = bool(last) or any(BUSY in refusal for refusal in second.outcome.refusals)
     stale = first.report["written"] - before - first.decided_since(before)
     stale = stale if wake.draw["order"] != "before" and not back and not first.sending else 0
     wake.stale_bytes = 0 if stale in _blobs(stage) else stale

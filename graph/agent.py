@@ -113,10 +113,10 @@ class Agent(RunActions):
                 await self._resolve(config)
                 input = None
             options = {"durability": durability or "sync", **kwargs}
-            token, snapshot = await self._token_and_state(thread, merged)
+            seen, snapshot = await self._run_and_state(thread, merged)
             if nested(merged) and await self.door.arrivals.comes_again(input, merged, snapshot):
                 input = None
-            newest = await self._newest_run(merged, snapshot)
+            newest, snapshot = await self._newest_run(merged, seen, snapshot)
             if input is None and base is None and has_ended(newest, snapshot):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
@@ -126,9 +126,9 @@ class Agent(RunActions):
                 newest, snapshot = await self.stores.runs.latest(thread), await read_state(self, merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
                 await self.ainvoke(None, merged)
-                token, snapshot = await self._token_and_state(thread, merged)
+                seen, snapshot = await self._run_and_state(thread, merged)
             breakpoints = _has_breakpoints(kwargs)
-            arrival = Arrival(input, merged, context, snapshot, token)
+            arrival = Arrival(input, merged, context, snapshot, seen.lease_token if seen else None)
             if base is not None:
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
@@ -156,13 +156,13 @@ class Agent(RunActions):
                 async for chunk in chunks:
                     yield chunk
 
-    async def _token_and_state(
+    async def _run_and_state(
         self, thread_id: str, config: RunnableConfig
-    ) -> tuple[int | None, StateSnapshot]:
-        """Read the fencing token of a thread's newest run, then the state: who works on it later shows."""
+    ) -> tuple[Run | None, StateSnapshot]:
+        """Read a thread's newest run, then the state: who works on it later shows by its fencing token."""
         run = await self.stores.runs.latest(thread_id)
         looking = merge_configs(config, {"configurable": {LOOK_KEY: True}})
-        return run.lease_token if run else None, await read_state(self, looking)
+        return run, await read_state(self, looking)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
         """Read the state of a thread; an answer that names no gate is meant for those that it shows."""
@@ -181,14 +181,21 @@ class Agent(RunActions):
         gates = [gate for each in interrupts if (gate := gate_of(each.value))]
         self.door.answering.shown_gates.show(run_id, gates)
 
-    async def _newest_run(self, config: RunnableConfig, snapshot: StateSnapshot) -> Run | None:
-        """Read the newest run of a thread. Raises RunError where records and checkpoint tell of two times."""
+    async def _newest_run(
+        self, config: RunnableConfig, seen: Run | None, snapshot: StateSnapshot
+    ) -> tuple[Run | None, StateSnapshot]:
+        """Read the newest run of a thread, and its state anew where it has ended since it was `seen`.
+
+        Raises RunError where records and checkpoint tell of two times.
+        """
         reading = self.stores.runs.latest(thread_of(config))
         if nested(config):
-            return await reading
+            return await reading, snapshot
         facts = checkpoint_facts(thread_of(config), snapshot)
         run, _ = await asyncio.gather(reading, refuse_two_times(self.stores.database, facts))
-        return run
+        if run is not None and run.ended and not (seen and seen.ended):
+            return run, await read_state(self, config)
+        return run, snapshot
 
     def _caller(self, config: RunnableConfig) -> str:
         """Name who makes a call, for the records."""

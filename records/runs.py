@@ -191,15 +191,15 @@ class Runs:
 
         await self._database.run("cancel", job, synced=True)
 
-    async def requests(self, run_id: str) -> Requests:
-        """Read what others ask of a run that is being worked on."""
+    async def requests(self, lease: Lease) -> Requests:
+        """Read what others ask of a run that is being worked on. Raises LeaseLost where it is another's."""
         query = "SELECT cancelled_by, ends_as, pause_by, extended FROM runs WHERE run_id = ?"
 
         def job(connection: sqlite3.Connection) -> Requests:
-            row = connection.execute(query, (run_id,)).fetchone() or (None,) * 4
+            row = connection.execute(query, (lease.run_id,)).fetchone() or (None,) * 4
             return Requests(row[0] or "", row[1] or "cancelled", row[2] or "", row[3])
 
-        return await self._database.read(job, behind=())
+        return await self._database.read(held(lease, job), behind=())
 
     def set_title(self, lease: Lease, title: str) -> None:
         """Name a thread, once; the hash beside its title shows where that was changed."""

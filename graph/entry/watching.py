@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 
-from planwright.domain.errors import StoreFailed
+from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.records.queue.progress import read_progress
 from planwright.records.queue.sessions import pause_reason
 from planwright.records.runs import Requests, Run
@@ -40,7 +40,7 @@ class Watching:
         return task
 
     async def _watch(self, invocation: Invocation, run: Run, profile: RunProfile) -> None:
-        """Look until the end of the run is asked for, in this process or any other.
+        """Look until the end of the run is asked for, in this process or any other, or it is another's.
 
         `profile` is what is in force for it where nobody has given it more.
         """
@@ -50,7 +50,11 @@ class Watching:
             with contextlib.suppress(StoreFailed):  # a write will meet it
                 if invocation.profile.limits.wall_clock_s is not None:
                     self.keep_time(invocation)
-                requests = await self._stores.runs.requests(invocation.run_id)
+                try:
+                    requests = await self._stores.runs.requests(invocation.lease)
+                except LeaseLost as lost:  # what it waits for happens elsewhere: it would wait for ever
+                    invocation.drain(str(lost))
+                    return
                 self._heed(requests, invocation)
                 if requests.extended != extended:
                     extended = requests.extended

@@ -11,7 +11,7 @@ import pytest
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
-from planwright.domain.errors import CapabilityUnavailable
+from planwright.domain.errors import CapabilityUnavailable, LeaseLost
 from planwright.domain.risk import Effect
 from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
@@ -193,3 +193,19 @@ async def test_nothing_is_sent_again_in_a_run_that_was_cancelled_in_the_pause(
     (result,) = [row["result"] for row in scene.rows("SELECT result FROM steps")]
     assert "it is not sent again: cancelled by ada" in result
     assert scene.rows("SELECT status FROM effects") == [{"status": "failed"}]
+
+
+async def test_nothing_waits_for_ever_in_a_process_whose_run_is_another_one_s(
+    scene: Scene, two_calls: BuildAgent, door: Door
+) -> None:
+    agent = two_calls(shelf(door, "local_write"))
+    run = await one_waits(agent, door, scene)
+    (working,) = agent.door.working.values()
+    newest = await agent.stores.runs.latest(working.thread_id)
+    assert newest is not None
+    await agent.stores.leases.take_over(newest)
+    await eventually(lambda: working.control.drain_requested)  # what waits here would hear of no end there
+    door.open.set()
+    with pytest.raises(LeaseLost):
+        await run
+    assert door.begun == ["a"]

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute
 
-from planwright.domain.errors import GateError, PlanwrightError
+from planwright.domain.errors import GateError, PlanwrightError, RunHeld
 from planwright.extras.web.forms import FilledForm, field, form_route, page_route
 from planwright.extras.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.extras.web.view_models.answer_form import answer_of
@@ -19,7 +19,7 @@ from planwright.extras.web.view_models.paging import paging
 from planwright.records.consent.gate import Gate
 
 PAGE = 30
-LOOKS, LOOK_S = 20, 0.1
+LOOKS, LOOK_S = 100, 0.1
 
 
 async def serve_home(request: Request) -> Response:
@@ -92,32 +92,28 @@ async def send_answer(request: Request, row: Gate, decision: Mapping[str, object
 
     from planwright.approvals.answers import signed
 
-    parts = shared(request)
-    entry: Command[str] = Command(
-        resume=signed({**decision, "gate_id": row.gate_id}, visitor_of(request).person)
-    )
-    try:
-        await parts.here.enter(entry, row.thread_id, run_options(request))
-    except PlanwrightError as error:
-        raise await _quicker(parts, row) or error from None
-    return shared(request).pages.lead(f"/runs/{row.run_id}")
-
-
-async def _quicker(parts: WebParts, row: Gate) -> GateError | None:
-    """Say that somebody else was quicker; None where nobody was.
-
-    Whoever works on the run has perhaps only just come in, and its decision is on record in a moment.
-    """
-    for _ in range(LOOKS):
-        now = await parts.agent.stores.gates.read(row.gate_id)
-        if now.status != "open":
-            who = f" by {now.decided_by} via {now.channel}" if now.decided_by else ""
-            return GateError(f"this was decided in the meantime: {now.status}{who}", "look at the run")
-        run = await parts.agent.stores.runs.read(row.run_id)
-        if run is None or not await asyncio.to_thread(parts.agent.stores.leases.is_leased, run):
+    parts, person = shared(request), visitor_of(request).person
+    entry: Command[str] = Command(resume=signed({**decision, "gate_id": row.gate_id}, person))
+    for left in reversed(range(LOOKS)):
+        try:
+            await parts.here.enter(entry, row.thread_id, run_options(request))
             break
-        await asyncio.sleep(LOOK_S)
-    return None
+        except PlanwrightError as error:
+            if decided := await _decided(parts, row):
+                raise decided from None
+            if not isinstance(error, RunHeld) or not left:
+                raise
+        await asyncio.sleep(LOOK_S)  # another of its gates was answered: it waits again in a moment
+    return parts.pages.lead(f"/runs/{row.run_id}")
+
+
+async def _decided(parts: WebParts, row: Gate) -> GateError | None:
+    """Say that somebody else was quicker; None where nobody was."""
+    now = await parts.agent.stores.gates.read(row.gate_id)
+    if now.status == "open":
+        return None
+    who = f" by {now.decided_by} via {now.channel}" if now.decided_by else ""
+    return GateError(f"this was decided in the meantime: {now.status}{who}", "look at the run")
 
 
 async def take_reply(request: Request, form: FilledForm) -> Response:

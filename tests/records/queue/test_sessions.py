@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from planwright.domain.errors import LeaseLost, RunError
+from planwright.domain.lease import Lease
 from planwright.domain.results import NEXT, TERMINAL, RunStatus
 from planwright.records.queue.queue import Term
 from planwright.records.runs import Run, move
@@ -73,7 +74,7 @@ async def test_who_works_on_a_run_is_asked_to_pause_it(stores: Stores, queued: Q
     await stores.runs.set_status(lease, "running")
     run = await stores.sessions.pause("run_1", "ann")
     assert (run.status, run.pause_by) == ("running", "ann")
-    assert (await stores.runs.requests("run_1")).pause_by == "ann"
+    assert (await stores.runs.requests(lease)).pause_by == "ann"
 
 
 async def test_a_run_that_waits_for_a_person_is_not_paused(stores: Stores, queued: QueueRun) -> None:
@@ -98,14 +99,14 @@ async def test_what_is_given_adds_up_and_moves_the_end(stores: Stores, queued: Q
 
 
 async def test_a_run_that_is_no_session_is_neither_queued_nor_given_time(
-    stores: Stores, begin: Callable[..., Awaitable[object]]
+    stores: Stores, begin: Callable[..., Awaitable[Lease]]
 ) -> None:
-    await begin()
+    lease = await begin()
     with pytest.raises(RunError, match="was not begun in the background"):
         await stores.sessions.resume("run_1", "ann")
     with pytest.raises(RunError, match="does not expire"):
         await stores.sessions.extend("run_1", {"ttl_s": 5}, "ann")
-    assert (await stores.runs.requests("run_1")).extended is None
+    assert (await stores.runs.requests(lease)).extended is None
 
 
 async def test_nothing_is_asked_of_a_run_that_has_ended(stores: Stores, queued: QueueRun) -> None:

@@ -63,7 +63,7 @@ def test_the_demo_is_edited_approved_looked_back_on_and_undone(
     page.get_by_role("button", name="Check it first").click()
     expect(page.get_by_text("This edit passes all rules")).to_be_visible()
     expect(page.locator(".changes")).to_contain_text("Invoice of Acme, to be paid")
-    edited = urlsplit(page.url).path.removesuffix("/edit")
+    edited = urlsplit(page.url).path.removesuffix("/check")
     page.get_by_role("button", name="Send the edit").click()
     page.wait_for_url(f"**{run}")
     decide = page.get_by_role("link", name="Decide")

@@ -92,6 +92,19 @@ async def test_where_two_people_have_to_approve_each_is_counted(make_stage: Make
     assert await stage.ended(run_id) == "completed"
 
 
+async def test_several_gates_of_one_run_are_approved_at_once(make_stage: MakeStage) -> None:
+    stage = make_stage([WRITE, {**WRITE, "id": "s2"}, {**WRITE, "id": "s3"}], policy=TWO_PEOPLE)
+    ada, ben = await stage.sign_in(TOKENS["ada"]), await stage.sign_in(TOKENS["ben"])
+    run_id, plan_gate = await stage.waiting_gate(ada)
+    await stage.answer(ada, plan_gate, "approve")
+    await stage.open_gate(run_id)
+    first = await ada.post("/approvals/together", gate=await looked_at(ada), capability="tickets.create")
+    assert first.text.count("more people have to approve") == 3
+    second = await ben.post("/approvals/together", gate=await looked_at(ben), capability="tickets.create")
+    assert "3 of 3 approvals were taken" in second.text
+    assert await stage.ended(run_id) == "completed"
+
+
 async def test_a_gate_whose_time_is_up_is_left(make_stage: MakeStage) -> None:
     stage = make_stage()
     ada = await stage.sign_in(TOKENS["ada"])
