@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -86,6 +87,7 @@ class Troop:
         for pid in list(self.living):
             if (status := os.waitpid(pid, os.WNOHANG))[0]:
                 ended.append(self.living.pop(pid))
+                self.stopped.pop(pid, None)
                 self.wrong.append(f"a {ended[-1]} ended with {os.waitstatus_to_exitcode(status[1])}")
         return ended
 
@@ -104,7 +106,11 @@ def main() -> int:
     options = _options()
     preload()
     with tempfile.TemporaryDirectory(prefix="soak-", dir=quick_folder()) as place:
-        figures = soak(options, options.keep or Path(place))
+        try:
+            figures = soak(options, Path(place))
+        finally:
+            if options.keep:
+                shutil.copytree(place, options.keep, dirs_exist_ok=True)
     options.json.write_text(json.dumps(figures, indent=2) + "\n")
     _print(Console(), figures)
     return int(bool(figures["wrong"]))
