@@ -6,8 +6,6 @@ It is compared when they go on. Calls whose capability or policy changed are ask
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,6 +16,7 @@ from planwright.domain.errors import VersionMismatch
 from planwright.domain.hashing import sha256
 from planwright.domain.run_context import RunContext
 from planwright.prompts import prompts_hash
+from planwright.records.history.run_records import versions_of
 from planwright.records.runs import Run
 from planwright.settings.profile import RunProfile
 from planwright.settings.settings import Settings
@@ -30,8 +29,6 @@ APART = frozenset(
 )
 """Sections of the settings that name places, keys and looks, and do not change what a run does."""
 SNAPSHOT = "snapshot"
-_NEWEST = """SELECT json_extract(data, '$.versions') FROM journal WHERE run_id = ?
-    AND type IN ('task_queued', 'run_start', 'versions_changed') ORDER BY seq DESC LIMIT 1"""
 
 
 def workspace_versions(settings: Settings, registry: Registry, policy_hash: str) -> dict[str, str]:
@@ -71,13 +68,7 @@ class RunVersions:
 
     async def change(self, run: Run, profile: RunProfile, snapshot: str | None = None) -> VersionChange:
         """Compare what a run went by with what is here now; `snapshot` is that of the caller."""
-
-        def job(connection: sqlite3.Connection) -> str | None:
-            row = connection.execute(_NEWEST, (run.run_id,)).fetchone()
-            return None if row is None else row[0]
-
-        text = await self._database.read(job)
-        before: dict[str, str] = json.loads(text) if text else {}
+        before = await self._database.read(lambda connection: versions_of(connection, run.run_id))
         now = {**self._versions, "profile": profile.hash}
         if data := snapshot or before.get(SNAPSHOT):
             now[SNAPSHOT] = data

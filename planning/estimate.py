@@ -22,9 +22,10 @@ from planwright.models.providers.matching import Providers, prices_of, step_rout
 from planwright.models.providers.pricing import price
 from planwright.models.roles import serving
 from planwright.planning.rules import Rules
+from planwright.presentation.figures import amount_text
 from planwright.prompts import instructed, render
 from planwright.records.budget_usage import Spent
-from planwright.records.limits import Unit, micro_cents, say
+from planwright.records.limits import Unit, micro_cents
 from planwright.settings.profile import RunLimits, RunProfile
 from planwright.state.agent_state import ModelRoute
 
@@ -133,8 +134,8 @@ def _most(limits: RunLimits) -> int | None:
 def _words(unit: Unit, needed: Estimate, sent: int, room: int, left: int) -> str:
     calls = f"{needed.model_calls} call{'s' * (needed.model_calls != 1)} of the model"
     return (
-        f"{'at least ' * needed.at_least}{calls} planned: {say(unit, sent)} to send and room for a reply,"
-        f" {say(unit, room)}; {say(unit, left)} left of"
+        f"{'at least ' * needed.at_least}{calls} planned: {amount_text(unit, sent)} to send"
+        f" and room for a reply, {amount_text(unit, room)}; {amount_text(unit, left)} left of"
     )
 
 

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
 from planwright.presentation.rows import Card, EventData
+
+UNIT_WORDS: Mapping[str, str] = {
+    "tokens": "tokens",
+    "tool_calls": "calls",
+    "cost": "US dollars",
+    "wall_clock_s": "seconds of work",
+    "effects": "changes",
+    "effects_per_minute": "changes a minute that nobody decided over",
+    "ttl_s": "seconds before it expires",
+}
+"""What is limited, by the names of limits, in words."""
 
 
 def risk_text(risk: str) -> str:
@@ -33,6 +44,14 @@ def model_use_text(needed: EventData) -> str:
     return f"{least}{calls} call{'s' * (calls != 1)} of a model, from {needed['tokens']:,} tokens, {price}"
 
 
-def dollars(micro_cents: int) -> str:
-    """Spell an amount of money."""
-    return f"${micro_cents / MICRO_CENTS_PER_DOLLAR:.4f}"
+def dollars(micro_cents: float | None) -> str:
+    """Spell a cost in dollars and cents, and in parts of a cent where it has some; "" for None."""
+    if micro_cents is None:
+        return ""
+    whole, _, parts = f"{micro_cents / MICRO_CENTS_PER_DOLLAR:,.4f}".partition(".")
+    return f"${whole}.{parts[:2]}{parts[2:].rstrip('0')}"
+
+
+def amount_text(unit: str, value: float) -> str:
+    """Spell an amount with its unit; a cost is in micro-cents."""
+    return dollars(value) if unit == "cost" else f"{value:,} {UNIT_WORDS.get(unit, unit)}"

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from planwright.domain.clock import utc_text
 from planwright.domain.errors import BudgetExceeded, PlanwrightError
 from planwright.domain.lease import Lease
+from planwright.presentation.figures import amount_text
 from planwright.records.budget_usage import (
     Amount,
     BudgetedCall,
@@ -30,7 +31,7 @@ from planwright.records.budget_usage import (
     run_usage,
     settle_row,
 )
-from planwright.records.limits import Limit, Unit, refuse_overspending, say, unpriced
+from planwright.records.limits import Limit, Unit, refuse_overspending, unpriced
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget, carve
@@ -232,7 +233,7 @@ def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
         if not limit.covers(wanted):
             raise BudgetExceeded(
                 limit.setting,
-                f"{OF_THIS_AGENT}, {say(limit.unit, limit.most)}, is spent:"
-                f" {say(limit.unit, limit.used)} used, {say(limit.unit, wanted)} more needed",
+                f"{OF_THIS_AGENT}, {amount_text(limit.unit, limit.most)}, is spent:"
+                f" {amount_text(limit.unit, limit.used)} used, {amount_text(limit.unit, wanted)} more needed",
                 "give it more when you delegate, or do less",
             )

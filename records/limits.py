@@ -13,6 +13,7 @@ from typing import Literal
 from planwright.domain.clock import Window
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import amount_text
 
 Unit = Literal["tokens", "tool_calls", "cost", "seconds"]
 
@@ -79,12 +80,12 @@ def refuse_overspending(limits: Iterable[Limit], wanted: dict[Unit, int]) -> Non
 
 def limit_error(limit: Limit, wanted: int) -> BudgetExceeded:
     """Say which limit a call would break, and what to do."""
-    needed = f"{say(limit.unit, wanted)} more needed"
+    needed = f"{amount_text(limit.unit, wanted)} more needed"
     if limit.window is None:
         return BudgetExceeded(
             limit.setting,
-            f"the run budget of {say(limit.unit, limit.most)} is spent: {say(limit.unit, limit.used)} used,"
-            f" {needed}",
+            f"the run budget of {amount_text(limit.unit, limit.most)} is spent:"
+            f" {amount_text(limit.unit, limit.used)} used, {needed}",
             f"raise {limit.setting} in planwright.toml, then run again",
         )
     return ProviderBudgetExceeded(
@@ -107,8 +108,8 @@ def standing(limit: Limit) -> str:
     """Say how much of a provider's limit is used."""
     window = limit.provider_window
     return (
-        f"provider {limit.provider} may use {say(limit.unit, limit.most)} a {window.period}:"
-        f" {say(limit.unit, limit.used)} used in {window.name} (UTC)"
+        f"provider {limit.provider} may use {amount_text(limit.unit, limit.most)} a {window.period}:"
+        f" {amount_text(limit.unit, limit.used)} used in {window.name} (UTC)"
     )
 
 
@@ -121,10 +122,3 @@ def waiting(limit: Limit) -> str:
 def micro_cents(dollars: Decimal) -> int:
     """Count a limit in micro-cents, rounded down: a limit never grows."""
     return int(dollars * MICRO_CENTS_PER_DOLLAR)
-
-
-def say(unit: Unit, amount: int) -> str:
-    """Spell an amount with its unit."""
-    if unit == "cost":
-        return f"${amount / MICRO_CENTS_PER_DOLLAR:.4f}"
-    return f"{amount} {unit.replace('_', ' ')}"

@@ -83,6 +83,16 @@ def refuse_other(path: Path, connection: sqlite3.Connection, known: int) -> None
         )
 
 
+def check_readable(connection: sqlite3.Connection) -> None:
+    """Look into a table. Raises sqlite3.Error for a file that is damaged, or that may not be read."""
+    connection.execute("SELECT 1 FROM runs, sqlite_master LIMIT 1").close()
+
+
+def check_writable(connection: sqlite3.Connection) -> None:
+    """Write without a change. Raises sqlite3.Error where that is not allowed."""
+    connection.execute("UPDATE runs SET status = status WHERE 1 = 0").close()
+
+
 def store_version(connection: sqlite3.Connection) -> int:
     """Read how many migrations a file has had."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])

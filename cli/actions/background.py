@@ -19,7 +19,8 @@ from planwright.cli.views.rendering import where_option
 from planwright.cli.views.short_names import full_name
 from planwright.domain.errors import SetupError, how_to_install
 from planwright.domain.run_context import RunContext
-from planwright.records.queue.sessions import UNITS, Unit
+from planwright.presentation.figures import UNIT_WORDS
+from planwright.records.queue.sessions import UNITS
 from planwright.records.records import Records, open_records
 from planwright.records.runs import Run
 from planwright.security.credentials import login_name
@@ -29,16 +30,6 @@ from planwright.settings.settings import Settings
 if TYPE_CHECKING:
     from planwright.extras.worker.worker import Worker
     from planwright.graph.agent import Agent
-
-MEANING: Mapping[Unit, str] = {
-    "tokens": "tokens",
-    "tool_calls": "calls",
-    "cost": "US dollars",
-    "wall_clock_s": "seconds of work",
-    "effects": "changes",
-    "ttl_s": "seconds before it expires",
-}
-"""What the units of a session mean, in words."""
 
 
 def queue_request(
@@ -92,7 +83,7 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
     with _opened(workspace) as (settings, records):
         which = full_name(settings, thread)
         run: Run = asyncio.run(records.sessions.extend(which, more, login_name()))
-    words = ", ".join(f"{amount:g} more {MEANING[unit]}" for unit, amount in more.items())
+    words = ", ".join(f"{amount:g} more {UNIT_WORDS[unit]}" for unit, amount in more.items())
     print(f"{run.run_id} may use {words}")
     return 0
 

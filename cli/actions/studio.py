@@ -75,7 +75,7 @@ def waiting_threads(settings: Settings) -> list[tuple[str, bool]]:
     """List the threads that wait for whoever has the token, and whether the server can take their ids."""
     from planwright.graph.serving.threads import is_uuid  # needs what may not be installed
 
-    runs = [run for run in recorded_runs(settings, waiting=True) if run["tenant"] == Caller("").tenant]
+    runs = [run for run in recorded_runs(settings, waiting=True).rows if run["tenant"] == Caller("").tenant]
     return [(str(run["thread_id"]), is_uuid(str(run["thread_id"]))) for run in runs]
 
 

@@ -85,7 +85,7 @@ def answer_gate(
     gate = find_gate(settings, which)
     unnamed = which in (None, "last")
     if unnamed and gate["kind"] in ("plan", "step") and not terminal.as_json:
-        card = json.loads(gate["shown"])
+        card = gate["shown"]
         terminal.screen.print(gate_view(str(gate["kind"]), card, whole=terminal.verbose))
     resume = {**decision, "gate_id": gate["gate_id"], "decided_by": who()}
     answering = RunContext(channel="cli")
@@ -123,7 +123,7 @@ def edit_plan(
     if gate["kind"] != "plan" or gate["status"] != "open":
         state = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
         raise GateError(f"gate {gate['gate_id']} {state}", "see what waits: planwright ls --waiting")
-    draft = (gate["gate_id"], gate["run_id"], gate["shown_hash"], json.loads(gate["shown"]))
+    draft = (gate["gate_id"], gate["run_id"], gate["shown_hash"], gate["shown"])
     if only_print:
         sys.stdout.write(drafts.text(*draft))
         return 0

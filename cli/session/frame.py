@@ -17,6 +17,7 @@ from planwright.cli.session.step_records import shortened
 from planwright.cli.views.printable import chop, one_line, pad, safe
 from planwright.cli.views.rendering import risk_text, usage
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import dollars
 from planwright.presentation.run_view import RunLine, RunView, State
 from planwright.settings.agents import RunBudgetSettings
 
@@ -144,8 +145,7 @@ def budget_left(view: RunView, limits: RunBudgetSettings) -> list[str]:
     if limits.tool_calls is not None:
         left.append(f"{max(limits.tool_calls - view.tool_calls, 0):,} calls")
     if limits.cost is not None:
-        spent = view.cost / MICRO_CENTS_PER_DOLLAR
-        left.append(f"${max(float(limits.cost) - spent, 0):.4f}")
+        left.append(dollars(max(float(limits.cost) * MICRO_CENTS_PER_DOLLAR - view.cost, 0)))
     return left
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from rich.cells import cell_len
@@ -10,22 +9,20 @@ from rich.cells import cell_len
 from planwright.cli.views.open_store import open_store
 from planwright.cli.views.printable import chop, one_line
 from planwright.domain.hashing import json_text
-from planwright.presentation.rows import Report, RunEvent
+from planwright.presentation.rows import RunEvent
+from planwright.records.history.run_records import step_record
 from planwright.settings.settings import Settings
 
 CARRIED = 100
 _TEXTS = ("value", "summary", "text")
-_RESULT = "SELECT result FROM steps WHERE run_id = ? AND uid = ?"
-_SENT = "SELECT args FROM effects WHERE run_id = ? AND step_uid = ? ORDER BY rowid DESC LIMIT 1"
 
 
 def with_record(event: RunEvent, settings: Settings) -> RunEvent:
     """Add to the end of a step what it was called with (`used`) and what came of it (`brought`)."""
     if event["type"] != "plan_step_complete":
         return event
-    database, key = open_store(settings), (event["run_id"], event["data"]["uid"])
-    result: Report = next((json.loads(row["result"]) for row in database.query(_RESULT, key)), {})
-    sent = next((json.loads(row["args"]) for row in database.query(_SENT, key)), None)
+    database = open_store(settings)
+    result, sent = database.read(step_record, event["run_id"], event["data"]["uid"])
     database.close()
     used = sent if sent is not None else result.get("args")
     brought = (

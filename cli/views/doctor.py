@@ -27,6 +27,7 @@ from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
 from planwright.records.consent.allow_rules import AllowRules
 from planwright.records.consent.delegations import Delegations
+from planwright.records.history.run_outcomes import counts_of_store
 from planwright.records.limits import unpriced
 from planwright.records.records import open_records
 from planwright.security.redaction.known_secrets import redactor_of
@@ -35,9 +36,8 @@ from planwright.settings.model_profiles import install_of
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, api_keys, from_environment
 from planwright.store.migrations import MIGRATIONS
+from planwright.store.store_errors import check_writable
 from planwright.store.store_time import trouble_of
-
-_WRITES = "UPDATE runs SET status = status WHERE 1 = 0"  # changes nothing, and fails where nobody may write
 
 
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
@@ -129,8 +129,8 @@ def _checks_beside_servers(settings: Settings) -> Iterator[tuple[str, Callable[[
 def _store(settings: Settings) -> str:
     records = open_records(settings.store_folder, busy_timeout_s=2, url=settings.store_url)
     try:
-        records.database.call("check", lambda c: c.execute(_WRITES).close())
-        count = records.database.look(lambda c: c.execute("SELECT count(*) FROM runs").fetchone()[0])
+        records.database.call("check", check_writable)
+        count = records.database.look(lambda c: sum(counts_of_store(c)["runs"].values()))
     finally:
         records.close()
     place = records.database.engine.label if settings.store_url else settings.store_folder

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from planwright.cli.views.open_store import StoreReader
 from planwright.cli.views.rendering import argument, label
 from planwright.domain.doubt import Doubt
 from planwright.presentation.doubt_lines import finding_out_lines, not_whole, question_lines, reason_lines
 from planwright.presentation.rows import Card, Report
-from planwright.records.effects.doubts import DOUBTFUL, doubt_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-_IN_DOUBT = f"""SELECT e.*, s.step_id FROM effects e JOIN runs r USING (run_id)
-    LEFT JOIN steps s ON s.run_id = e.run_id AND s.uid = e.step_uid
-    WHERE e.run_id = :id AND {DOUBTFUL} ORDER BY e.rowid"""
-
-
-def recorded_doubts(database: StoreReader, run_id: str) -> list[Report]:
-    """List the effects of a run that nobody knows about, each with how a person finds out."""
-    rows = database.query(_IN_DOUBT, {"id": run_id})
-    return [doubt_of(row, row["step_id"] or "").model_dump(mode="json") for row in rows]
 
 
 def doubts_on(card: Card) -> list[Doubt]:

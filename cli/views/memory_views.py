@@ -13,12 +13,9 @@ from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, open_store
 from planwright.domain.errors import RunError
 from planwright.presentation.rows import Report
+from planwright.records.history.memory_pages import MemoryFilter, memory_page, proposal_rows
 from planwright.records.memory_proposals import not_open
 from planwright.settings.settings import Settings
-
-_PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:every OR status = 'proposed')
-    AND (:run IS NULL OR run_id = :run) ORDER BY created_at DESC, rowid DESC"""
-_MEMORIES = "SELECT * FROM memories WHERE tenant = ? ORDER BY rowid DESC"
 
 
 def show_memories(workspace: Path, tenant: str, as_json: bool) -> int:
@@ -48,15 +45,19 @@ def show_proposals(workspace: Path, tenant: str, everything: bool, as_json: bool
 
 def memories(settings: Settings, tenant: str) -> list[Report]:
     """Read what is remembered, the newest first."""
-    return _rows(settings, "memories", _MEMORIES, (tenant,))
+    if not has_store(settings):
+        return []
+    return list(open_store(settings).read(memory_page, MemoryFilter(tenant)).rows)
 
 
 def proposals(
     settings: Settings, tenant: str, *, everything: bool = False, run_id: str | None = None
 ) -> list[Report]:
     """Read what is proposed, the newest first: by all runs, or by one; or also what was decided on."""
-    parameters: dict[str, object] = {"tenant": tenant, "every": int(everything), "run": run_id}
-    return _rows(settings, "proposals", _PROPOSALS, parameters)
+    if not has_store(settings):
+        return []
+    wanted = MemoryFilter(tenant, run=run_id or "", every=everything)
+    return open_store(settings).read(proposal_rows, wanted)
 
 
 def find_proposal(settings: Settings, id_: str, tenant: str) -> Report:
@@ -81,15 +82,6 @@ def invitation(rows: Sequence[Report], where: str) -> str:
         row = rows[0]
         return f"“{row['text']}”? planwright memory accept {row['id']}{where} (or reject)"
     return f"{len(rows)} things to remember are proposed: planwright memory proposals{where}"
-
-
-def _rows(
-    settings: Settings, table: str, query: str, parameters: dict[str, object] | tuple[str, ...]
-) -> list[Report]:
-    if not has_store(settings):
-        return []
-    rows = open_store(settings).query(query, parameters)
-    return [{**row, "tags": json.loads(row["tags"])} for row in rows]
 
 
 def _table(rows: Sequence[Report], columns: Sequence[str]) -> Table:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError, SetupError, StoreFailed
 from planwright.extras.postgres.server import server_of
-from planwright.presentation.rows import Report
+from planwright.records.history.interrupted import interrupted_of, running_leases
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import FILE_NAME, Settings
@@ -25,6 +25,7 @@ from planwright.store.migrations import MIGRATIONS
 from planwright.store.owners import OwnerLocks, Owners, folder_of, is_held
 from planwright.store.store_errors import (
     BROKEN,
+    check_readable,
     half_a_character,
     refuse_other,
     store_error,
@@ -35,6 +36,7 @@ from planwright.store.store_origin import check_origin
 from planwright.store.store_time import time_on_record
 from planwright.store.time_marks import TimeMark
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -45,7 +47,7 @@ def has_workspace(folder: Path) -> bool:
 
 
 class StoreReader:
-    """The records of a workspace, to read. Rows come as dicts by column.
+    """The records of a workspace, to read.
 
     The connection is closed with the last reference to it: a server would keep its session open.
     """
@@ -53,26 +55,18 @@ class StoreReader:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def query(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> Iterator[Report]:
-        """Ask one statement, and yield its rows. Raises SetupError where a parameter is no valid Unicode."""
+    def read(
+        self, job: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do a job that reads. Raises SetupError where a value that it looks for is no valid Unicode."""
         try:
-            cursor = self._connection.execute(sql, parameters)
+            return job(self._connection, *args, **kwargs)
         except UnicodeEncodeError as error:
             raise half_a_character(error) from error
-        names = [column[0] for column in cursor.description]
-        return self._rows(cursor, names)
-
-    def read(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """Run what reads several rows together; its rows come as tuples."""
-        return job(self._connection)
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
-
-    def _rows(self, cursor: sqlite3.Cursor, names: Sequence[str]) -> Iterator[Report]:
-        for row in cursor:
-            yield dict(zip(names, row, strict=True))
 
     def __del__(self) -> None:
         with suppress(sqlite3.Error):
@@ -110,12 +104,13 @@ def open_store(settings: Settings) -> StoreReader:
             if not store_version(connection):  # it was never begun: the disk was full, say
                 raise no_runs(settings)
             check_origin(connection, path)
-            connection.execute("SELECT 1 FROM runs LIMIT 1")
+            check_readable(connection)
         except BROKEN as error:
             raise store_error(path, error) from error
         undo.pop_all()
     redactor = redactor_of(settings)
     connection.text_factory = lambda text: redactor.document(text.decode())
+    connection.row_factory = sqlite3.Row
     return StoreReader(connection)
 
 
@@ -125,16 +120,13 @@ def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3
     return server.engine.open_checked(redactor)
 
 
-def interrupted(settings: Settings, rows: Iterable[Report]) -> set[str]:
-    """Name those of some runs that nobody works on, though their row says `running`."""
-    running = [row for row in rows if row["status"] == "running"]
-    if not running:
-        return set()
+def interrupted_in(settings: Settings) -> str:
+    """Name the runs of a workspace that are interrupted, with a space between their ids."""
+    if not (leases := open_store(settings).read(running_leases)):
+        return ""
     owners, now = _owners(settings)
     with closing(owners):
-        return {
-            row["run_id"] for row in running if not is_held(row["owner"], row["lease_until"], owners, now)
-        }
+        return interrupted_of(leases, lambda lease: is_held(lease.owner, lease.lease_until, owners, now))
 
 
 def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
@@ -200,11 +192,6 @@ def refuse_on_server(settings: Settings, instead: str) -> None:
 def no_runs(settings: Settings) -> RunError:
     """Make the error that says how a first run is begun."""
     return RunError(f"there are no runs in {settings.workspace} yet", 'begin one: planwright run "…"')
-
-
-def read_rows(settings: Settings, query: str, parameters: dict[str, str | None]) -> Iterator[Any]:
-    """Read rows of the records; who calls says which columns they have."""
-    return open_store(settings).query(query, parameters)
 
 
 def _path(settings: Settings) -> Path:

@@ -30,7 +30,7 @@ from planwright.approvals.cards import SEEN
 from planwright.cli.views.printable import Hanging as Hanging
 from planwright.cli.views.printable import one_line as one_line
 from planwright.cli.views.printable import safe as safe
-from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import amount_text as amount_text
 from planwright.presentation.figures import dollars as dollars
 from planwright.presentation.figures import model_use_text as model_use_text
 from planwright.presentation.figures import risk_text as risk_text
@@ -116,15 +116,10 @@ def run_estimate_text(run: EventData) -> str:
     return f"from {calls} model call{'s' * (calls != 1)}, {run['tokens']:,} tokens, cost {price}"
 
 
-def amount(unit: str, value: int) -> str:
-    """Spell an amount with its unit."""
-    return dollars(value) if unit == "cost" else f"{value:,} {unit.replace('_', ' ')}"
-
-
 def limit_text(data: EventData) -> str:
     """Say how much of a limit is used up, and that its provider does not serve, where that is so."""
     window = f" in {data['window']} (UTC)" if data.get("window") else ""
-    used = f"{amount(data['unit'], data['used'])} of {amount(data['unit'], data['of'])}"
+    used = f"{amount_text(data['unit'], data['used'])} of {amount_text(data['unit'], data['of'])}"
     benched = f"; provider {data['benched']} is benched" if data.get("benched") else ""
     return f"{data['percent']} % of {data['limit']} used{window}: {used}{benched}"
 
@@ -217,7 +212,7 @@ def argument(name: str, value: object, indent: int, style: str = "") -> Renderab
 
 def usage(spent: EventData, *, briefly: bool = False) -> str:
     """Sum up model calls, tokens and cost; a price nobody knows is never shown as 0."""
-    cost = f"${spent['cost'] / MICRO_CENTS_PER_DOLLAR:.4f}"
+    cost = dollars(spent["cost"])
     if spent["unpriced"]:
         cost = (
             "unpriced"

@@ -5,37 +5,42 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.session.event_lines import failover_text, routing_text
 from planwright.cli.views import rendering as views
-from planwright.cli.views.doubt_views import left_in_doubt, recorded_doubts
+from planwright.cli.views.doubt_views import left_in_doubt
 from planwright.cli.views.gate_view import gate_view
-from planwright.cli.views.open_store import StoreReader, interrupted, open_store, read_rows
+from planwright.cli.views.open_store import interrupted_in, open_store
 from planwright.cli.views.run_list import questions
 from planwright.cli.views.short_names import full_gate_name, full_name
 from planwright.domain.errors import EffectInDoubt, GateError, RunError
-from planwright.domain.hashing import json_text, whole_json
-from planwright.domain.plan import Plan
-from planwright.domain.results import StepResult
-from planwright.presentation.rows import GateRow, Report, RunEvent, RunRow
+from planwright.domain.hashing import json_text
+from planwright.presentation.rows import Card, GateRow, Report, RunEvent, RunRow
+from planwright.records.history.open_gates import gates_named
+from planwright.records.history.run_records import (
+    data_of,
+    find_row,
+    newest_data,
+    recorded_plan,
+    run_events,
+    run_record,
+)
+from planwright.records.history.run_report import run_report
 from planwright.settings.settings import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 LONGEST_RESULT = 200  # characters of a result
-_NAMED = """FROM gates WHERE (:id IS NULL AND status = 'open') OR gate_id = :id
-    OR (thread_id = :id AND status = 'open')"""
-_GATE = ("gate_id", "kind", "status", "expires_at", "decided_by", "channel", "reason")
-_OPEN_GATES = "SELECT kind, shown FROM gates WHERE run_id = :id AND status = 'open' ORDER BY rowid"
+MOST_GATES = 5
 
 
 def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     """Show one run in full."""
     settings = load_trusted(workspace)
-    run = report(settings, str(find_run(settings, thread)["run_id"]))
+    run = report(settings, thread)
     if as_json:
         print(json.dumps(run, ensure_ascii=False, indent=2))
         return 0
@@ -54,12 +59,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
         console.print(views.label("respond", views.how_to_reply(run["thread_id"])))
     _show_gates(run["gates"], console)
     models = not _only_embedded(settings, run["run_id"])
-    for row in open_store(settings).query(_OPEN_GATES, {"id": run["run_id"]}):
-        card = json.loads(row["shown"])
-        console.print(gate_view(row["kind"], card, whole=True, models=models))
-    if run["status"] == "planned":  # nobody was asked, so no gate shows it
-        verified = _newest(open_store(settings), run["run_id"], "plan_verified")
-        console.print(gate_view("plan", verified["plan"], whole=True, models=models))
+    for kind, card in _open_cards(settings, run):
+        console.print(gate_view(kind, card, whole=True, models=models))
     for step in run["steps"]:
         output = json.dumps(step["output"], ensure_ascii=False)
         if len(output) > LONGEST_RESULT:
@@ -145,17 +146,13 @@ def show_events(thread: str, workspace: Path, as_json: bool) -> int:
 
 def recorded_events(settings: Settings, run_id: str) -> list[RunEvent]:
     """Read the events of a run from its journal, in order."""
-    named = ("seq", "ts", "run_id", "thread_id", "type")
-    rows = open_store(settings).query("SELECT * FROM journal WHERE run_id = ? ORDER BY seq", (run_id,))
-    return [{"v": 1, **{name: row[name] for name in named}, "data": json.loads(row["data"])} for row in rows]
+    return open_store(settings).read(run_events, run_id)
 
 
 def find_run(settings: Settings, thread: str) -> RunRow:
     """Find a run by its id, or the newest of a thread; short names do. Raises RunError for none."""
     thread = full_name(settings, thread)
-    query = "SELECT * FROM runs WHERE run_id = :id OR thread_id = :id ORDER BY rowid DESC LIMIT 1"
-    row: RunRow
-    for row in read_rows(settings, query, {"id": thread}):
+    if row := open_store(settings).read(find_row, thread):
         return row
     raise RunError(f"there is no thread or run {thread}", "list them: planwright ls")
 
@@ -167,7 +164,7 @@ def known_thread(workspace: Path, thread: str | None) -> str | None:
 
 def find_gate(settings: Settings, which: str | None) -> GateRow:
     """Find the gate an answer is for. Raises GateError when that is none or not exactly one."""
-    rows = open_gates(settings, which)
+    rows, count = _named_gates(settings, which)
     if len(rows) == 1:
         return rows[0]
     if not rows:
@@ -177,7 +174,7 @@ def find_gate(settings: Settings, which: str | None) -> GateRow:
             raise GateError(cause, f'answer it: planwright respond {thread} "…"')
         problem = f"no gate or waiting thread is named {which}" if which else "nothing waits for a decision"
         raise GateError(problem, "see what waits: planwright ls --waiting")
-    ids, count = ", ".join(row["gate_id"] for row in rows), _count_open(settings, which)
+    ids = ", ".join(row["gate_id"] for row in rows)
     more = ", …" if count > len(rows) else ""
     raise GateError(
         f"{count:,} gates are open: {ids}{more}", "name the one you mean; see all: planwright ls --waiting"
@@ -186,107 +183,38 @@ def find_gate(settings: Settings, which: str | None) -> GateRow:
 
 def open_gates(settings: Settings, which: str | None) -> list[GateRow]:
     """List the gates that are named, by id or by thread, at most five; the open ones when none is."""
-    which = full_gate_name(settings, which)
-    named = f"SELECT gate_id {_NAMED} ORDER BY rowid LIMIT 5"
-    query = f"SELECT * FROM gates WHERE gate_id IN ({named}) ORDER BY rowid"
-    return list(read_rows(settings, query, {"id": which}))
+    return _named_gates(settings, which)[0]
 
 
-def _count_open(settings: Settings, which: str | None) -> int:
-    return int(next(open_store(settings).query(f"SELECT count(*) AS count {_NAMED}", {"id": which}))["count"])
+def _named_gates(settings: Settings, which: str | None) -> tuple[list[GateRow], int]:
+    return open_store(settings).read(gates_named, full_gate_name(settings, which), MOST_GATES)
 
 
 def find_plan(settings: Settings, run_id: str, plan_hash: str) -> Report:
     """Read a plan on record. Raises RunError when it is not there."""
-    query = "SELECT plan FROM plans WHERE run_id = ? AND plan_hash = ?"
-    for row in open_store(settings).query(query, (run_id, plan_hash)):
-        return whole_json(Plan, row["plan"])
+    if plan := open_store(settings).read(recorded_plan, run_id, plan_hash):
+        return plan
     raise RunError(f"run {run_id} has no such plan on record", f"look at it: planwright show {run_id}")
 
 
-def report(settings: Settings, run_id: str) -> Report:
-    """Gather all that is recorded of a run."""
-    database = open_store(settings)
-    run = next(database.query("SELECT * FROM runs WHERE run_id = ?", (run_id,)))
-    wanted = ("run_id thread_id tenant status paused_for request answer started_at ended_at").split()
-    plan = next(
-        database.query(
-            "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC",
-            (run_id,),
-        ),
-        None,
-    )
-    verified = _newest(database, run_id, "plan_verified")  # a plan that is only shown is not on record to run
-    return {
-        **{name: run[name] for name in wanted},
-        "status": "interrupted" if interrupted(settings, [run]) else run["status"],
-        "agent": json.loads(run["context"]).get("agent"),
-        **_source(database, run_id),
-        "plan": whole_json(Plan, plan["plan"]) if plan else (verified or {}).get("plan"),
-        "verdict": _newest(database, run_id, "verdict"),
-        "verdicts": _verdicts(database, run_id),
-        "gates": [
-            {
-                **{name: row[name] for name in _GATE},
-                "plan_hash": row["shown_hash"],
-                "approvals": _approvers(row),
-            }
-            for row in database.query("SELECT * FROM gates WHERE run_id = ? ORDER BY rowid", (run_id,))
-        ],
-        "steps": [
-            whole_json(StepResult, row["result"])
-            for row in database.query("SELECT result FROM steps WHERE run_id = ? ORDER BY rowid", (run_id,))
-        ],
-        "effects": [
-            {**row, "args": json.loads(row["args"])}
-            for row in database.query(
-                "SELECT key, capability, effect, args, status, error FROM effects WHERE run_id = ?"
-                " ORDER BY rowid",
-                (run_id,),
-            )
-        ],
-        "in_doubt": recorded_doubts(database, run_id),
-        "routed": _journal_data(database, run_id, "model_routed"),
-        "failovers": _journal_data(database, run_id, "failover"),
-        "proposed": _journal_data(database, run_id, "memory_proposed"),
-        "usage": _newest(database, run_id, "budget_update", "budget_update:run"),
-        "estimated": (_newest(database, run_id, "run_end") or {}).get("estimated"),
-    }
+def report(settings: Settings, thread: str) -> Report:
+    """Gather all that is recorded of a run, by its id or as the newest of a thread."""
+    run = find_run(settings, thread)
+    held = run["status"] != "running" or run["run_id"] not in interrupted_in(settings)
+    return open_store(settings).read(run_report, run, held=held)
 
 
-def _approvers(gate: GateRow) -> list[str]:
-    """Name who has approved at a gate where several have to."""
-    return [str(approval["by"]) for approval in json.loads(gate.get("approvals") or "[]")]
-
-
-def _verdicts(database: StoreReader, run_id: str) -> list[Report]:
-    """Read the verdicts over a run, oldest first."""
-    query = "SELECT content, revision, at FROM verdicts WHERE run_id = ? ORDER BY rowid"
-    rows = database.query(query, (run_id,))
-    return [{**json.loads(row["content"]), "revision": row["revision"], "at": row["at"]} for row in rows]
-
-
-def _journal_data(database: StoreReader, run_id: str, kind: str) -> list[Any]:
-    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? ORDER BY seq"
-    return [json.loads(row["data"]) for row in database.query(query, (run_id, kind))]
+def _open_cards(settings: Settings, run: RunRow) -> list[tuple[str, Card]]:
+    """List the cards that wait for a person, by the kind of their gate; and the plan that needs no gate."""
+    record = open_store(settings).read(run_record, run["run_id"])
+    cards = [(gate["kind"], gate["shown"]) for gate in record.gates if gate["status"] == "open"]
+    if run["status"] == "planned":  # nobody was asked, so no gate shows it
+        verified = open_store(settings).read(newest_data, run["run_id"], "plan_verified")
+        cards += [("plan", verified["plan"])] if verified else []
+    return cards
 
 
 def _only_embedded(settings: Settings, run_id: str) -> bool:
     """Say whether the embedded planner served a run, which has no tokens, and no language model did."""
-    calls = _journal_data(open_store(settings), run_id, "llm_call")
+    calls = open_store(settings).read(data_of, run_id, "llm_call")
     return all(call["provider"] == "embedded" for call in calls) and (bool(calls) or not settings.providers)
-
-
-def _newest(database: StoreReader, run_id: str, kind: str, key: str = "%") -> Any:
-    query = "SELECT data FROM journal WHERE run_id = ? AND type = ? AND key LIKE ? ORDER BY seq DESC LIMIT 1"
-    return next((json.loads(row["data"]) for row in database.query(query, (run_id, kind, key))), None)
-
-
-def _source(database: StoreReader, run_id: str) -> Report:
-    """Tell which run a run was forked from or undoes; and which runs were begun to undo it."""
-    query = "SELECT source_run AS forked_from, undo FROM forks WHERE run_id = ? AND source_run <> ''"
-    came = next(database.query(query, (run_id,)), {"forked_from": None, "undo": 0})
-    query = (
-        "SELECT f.run_id, r.status FROM forks f JOIN runs r USING (run_id) WHERE source_run = ? AND undo = 1"
-    )
-    return {**came, "undo": bool(came["undo"]), "undone_by": list(database.query(query, (run_id,)))}

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
 
 from rich.table import Table
 
@@ -14,32 +13,20 @@ from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import has_store, now_of, open_store
 from planwright.cli.views.paging import Page
-from planwright.domain.clock import day_of, month_of
-from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import amount_text
 from planwright.presentation.rows import Report
+from planwright.records.history.usage_history import (
+    By,
+    UsageScope,
+    Used,
+    limits_of,
+    reserved,
+    tenants_with_use,
+    unpriced_in,
+    used_by,
+)
+from planwright.records.limits import Limit
 from planwright.settings.settings import Settings
-
-By = Literal["provider", "run", "day", "tenant"]
-_COLUMNS = {"provider": "provider", "run": "run_id", "day": "substr(at, 1, 10)", "tenant": "tenant"}
-_COUNTED = """SELECT {column} AS name, sum(kind = 'model') AS model_calls, sum(tokens) AS tokens,
-    coalesce(sum(cost), 0) AS cost, sum(kind = 'model' AND cost IS NULL) AS unpriced,
-    sum(settled = 0) AS reserved
-    FROM usage WHERE (settled = 1 OR expires_at > :now) AND kind = 'model' GROUP BY name ORDER BY name"""
-_TOOL_CALLS = """SELECT {column} AS name, count(*) AS calls FROM
-    (SELECT run_id, tenant, ended_at AS at FROM steps WHERE status IN ('completed', 'failed')
-     AND json_extract(result, '$.capability') <> 'agent'
-     AND coalesce(json_extract(result, '$.kept_from'), '') = '') ended
-    GROUP BY name"""
-_CACHED_BY = {"provider": "json_extract(data, '$.provider')", "run": "run_id", "day": "substr(ts, 1, 10)"}
-_CACHED_BY |= {"tenant": "tenant"}
-_CACHED = """SELECT {column} AS name, sum(json_extract(data, '$.cached_tokens')) AS cached,
-    sum(json_extract(data, '$.input_tokens')) AS sent FROM journal
-    WHERE type = 'llm_call' AND json_extract(data, '$.error') IS NULL GROUP BY name"""
-_OPEN = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
-    FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
-_WINDOW = """SELECT coalesce(sum({column}), 0) AS used, sum(settled = 1 AND cost IS NULL) AS unpriced
-    FROM usage WHERE kind = 'model' AND tenant = :tenant AND provider = :provider
-    AND at >= :start AND at < :end AND (settled = 1 OR expires_at > :now)"""
 
 
 def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
@@ -58,7 +45,7 @@ def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
     if footer := page.footer(total, len(rows), f"{by}s", f"planwright usage --by {by}"):
         print(footer)
     for limit in usage["limits"]:
-        console.print(views.label("limit", _limit(limit)))
+        console.print(views.label("limit", _limit_text(limit)))
     for name, held in usage["reservations"].items():
         if held["count"]:
             text = f"{held['count']} {name}: {held['tokens']:,} tokens, {views.dollars(held['cost'])}"
@@ -67,63 +54,45 @@ def show_usage(by: By, workspace: Path, page: Page, as_json: bool) -> int:
 
 
 def usage_of(settings: Settings, by: By, now: datetime) -> Report:
-    """Sum up what is recorded. A cost is in micro-cents; what nobody priced is counted beside it.
+    """Sum up what is recorded. A cost is in micro-cents; calls without a price are counted beside it.
 
     `reservations` are those of calls that are being made, and of calls whose process died.
     """
-    nothing = {"count": 0, "tokens": 0, "cost": 0}
     if not has_store(settings):
+        nothing = {"count": 0, "tokens": 0, "cost": 0}
         return {"by": by, "rows": [], "limits": [], "reservations": {"open": nothing, "expired": nothing}}
-    database, at = open_store(settings), {"now": now.timestamp()}
-    calls = {}
-    if by != "provider":
-        column = _COLUMNS[by]
-        calls = {row["name"]: row["calls"] for row in database.query(_TOOL_CALLS.format(column=column))}
-    rows = list(database.query(_COUNTED.format(column=_COLUMNS[by]), at))
-    if by != "provider":
-        rows = [{**row, "tool_calls": calls.get(row["name"], 0)} for row in rows]
-    cached = {row["name"]: row for row in database.query(_CACHED.format(column=_CACHED_BY[by]))}
-    rows = [
-        {**row, "cached_tokens": 0, "input_tokens": 0, **_cached(cached.get(row["name"]))} for row in rows
-    ]
-    held = {
-        name: next(database.query(_OPEN, {**at, "open": number}))
-        for name, number in (("open", 1), ("expired", 0))
+    store = open_store(settings)
+    limits = store.read(limits_of, store.read(tenants_with_use) or ["default"], settings.providers, now)
+    return {
+        "by": by,
+        "rows": [_row(by, used) for used in store.read(used_by, by, UsageScope(now)) if used.model_calls],
+        "limits": [_limit(tenant, limit, store.read(unpriced_in, tenant, limit)) for tenant, limit in limits],
+        "reservations": {
+            "open": store.read(reserved, now, is_open=True),
+            "expired": store.read(reserved, now, is_open=False),
+        },
     }
-    tenants = [row["tenant"] for row in database.query("SELECT DISTINCT tenant FROM usage ORDER BY tenant")]
-    limits = [
-        limit
-        for tenant in tenants or ["default"]
-        for provider in settings.providers
-        for limit in _limits(settings, database, tenant, provider, now)
-    ]
-    return {"by": by, "rows": rows, "limits": limits, "reservations": held}
 
 
-def _cached(row: Report | None) -> Report:
-    """Tell how many tokens were sent, and how many of them providers had in their caches."""
-    return {"cached_tokens": row["cached"] or 0, "input_tokens": row["sent"] or 0} if row else {}
+def _row(by: By, used: Used) -> Report:
+    amounts = ("model_calls", "tokens", "cost", "unpriced", "reserved")
+    calls = {} if by == "provider" else {"tool_calls": used.calls}
+    sent = {"cached_tokens": used.cached_tokens, "input_tokens": used.input_tokens}
+    return {"name": used.name, **{name: getattr(used, name) for name in amounts}, **calls, **sent}
 
 
-def _limits(settings: Settings, database: Any, tenant: str, provider: str, now: datetime) -> list[Report]:
-    """Say how the limits of a provider stand now for a tenant."""
-    within, limits = settings.providers[provider], list[Report]()
-    most = None if within.monthly_cost is None else int(within.monthly_cost * MICRO_CENTS_PER_DOLLAR)
-    kinds = (
-        ("daily_tokens", "tokens", within.daily_tokens, day_of(now)),
-        ("monthly_cost", "cost", most, month_of(now)),
-    )
-    for name, column, limit, window in kinds:
-        if limit is None:
-            continue
-        parameters = {"tenant": tenant, "provider": provider, "start": window.start, "end": window.end}
-        (row,) = database.query(_WINDOW.format(column=column), {**parameters, "now": now.timestamp()})
-        left = max(limit - row["used"], 0)
-        limits.append(
-            {"tenant": tenant, "limit": f"providers.{provider}.{name}", "unit": column, "window": window.name}
-            | {"used": row["used"], "of": limit, "left": left, "unpriced": row["unpriced"] or 0}
-        )
-    return limits
+def _limit(tenant: str, limit: Limit, unpriced: int) -> Report:
+    """Say how a limit of a provider stands now for a tenant."""
+    return {
+        "tenant": tenant,
+        "limit": limit.setting,
+        "unit": limit.unit,
+        "window": limit.provider_window.name,
+        "used": limit.used,
+        "of": limit.most,
+        "left": limit.left,
+        "unpriced": unpriced,
+    }
 
 
 def _table(by: By, rows: Sequence[Report]) -> Table:
@@ -144,8 +113,8 @@ def _table(by: By, rows: Sequence[Report]) -> Table:
     return table
 
 
-def _limit(limit: Report) -> str:
-    used, most, left = (views.amount(limit["unit"], limit[name]) for name in ("used", "of", "left"))
+def _limit_text(limit: Report) -> str:
+    used, most, left = (amount_text(limit["unit"], limit[name]) for name in ("used", "of", "left"))
     tenant = "" if limit["tenant"] == "default" else f" of tenant {limit['tenant']}"
     unpriced = limit["unpriced"] if limit["unit"] == "cost" else 0
     beside = f"; {unpriced} unpriced calls are not in it" if unpriced else ""

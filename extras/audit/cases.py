@@ -22,11 +22,10 @@ from planwright.domain.plan_diff import needs_of
 from planwright.domain.references import spell_references
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.history.run_outcomes import approved_plan
 from planwright.store.private_files import write_private
 
 Outcome = Literal["same", "other arguments", "other plan", "asks less", "no plan"]
-_APPROVED = """SELECT p.plan, p.checked FROM plans p JOIN gates g ON g.gate_id = p.gate_id
-    WHERE p.run_id = ? AND p.kind = 'plan' AND g.status = 'approved' ORDER BY p.rowid DESC LIMIT 1"""
 
 
 class OutlinedStep(BaseModel):
@@ -64,16 +63,15 @@ def case_of(connection: sqlite3.Connection, run_id: str) -> Case:
 
     Raises RunError for a run without one.
     """
-    row = connection.execute(_APPROVED, (run_id,)).fetchone()
+    row = approved_plan(connection, run_id)
     if row is None:
         raise RunError(
             f"nobody has approved a plan of run {run_id}", "add a run with an approved plan: planwright ls"
         )
     plan = Plan.model_validate_json(row["plan"])
     checked = [VerifiedStep.model_validate(entry) for entry in json.loads(row["checked"])]
-    run = connection.execute("SELECT request, context FROM runs WHERE run_id = ?", (run_id,)).fetchone()
-    agent = json.loads(run["context"]).get("agent")
-    return Case(request=run["request"], agent=agent, run_id=run_id, plan=outline(plan, checked))
+    agent = json.loads(row["context"]).get("agent")
+    return Case(request=row["request"], agent=agent, run_id=run_id, plan=outline(plan, checked))
 
 
 def save_case(workspace: Path, name: str, case: Case) -> Path:

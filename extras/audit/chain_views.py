@@ -14,6 +14,7 @@ from planwright.cli.views.open_store import has_store, no_runs, read_server
 from planwright.domain.errors import SetupError
 from planwright.records.audit.anchor import read_anchors
 from planwright.records.audit.verification import verify_chain
+from planwright.records.history.run_outcomes import open_run_count
 from planwright.settings.settings import Settings
 from planwright.store.audit_chain import entries
 from planwright.store.migrations import MIGRATIONS
@@ -30,7 +31,7 @@ def show_verification(anchor: Path | None, workspace: Path, as_json: bool) -> in
     anchors = read_anchors(file) if file is not None else []
     with closing(open_records_file(settings)) as connection:
         findings, count = verify_chain(connection, anchors)
-        unfinished = connection.execute("SELECT count(*) FROM runs WHERE ended_at IS NULL").fetchone()[0]
+        unfinished = open_run_count(connection)
     if as_json:
         report = {
             "verified": not findings,

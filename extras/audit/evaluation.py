@@ -9,20 +9,21 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Literal
 
-from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
+from planwright.records.history.rows import Row
+from planwright.records.history.run_outcomes import (
+    ended_runs,
+    escalation_answers,
+    first_model,
+    model_use,
+    seconds_of_work,
+    step_results,
+    verdict_rows,
+    verified_plans,
+    verified_steps,
+)
 
 By = Literal["all", "agent", "model", "week", "risk"]
-_RUNS = (
-    "SELECT run_id, status, context, started_at FROM runs WHERE ended_at IS NOT NULL {where} ORDER BY rowid"
-)
-_VERIFIED = """SELECT count(*), coalesce(sum(json_extract(data, '$.outcome') = 'ok'), 0) FROM journal
-    WHERE run_id = ? AND type = 'plan_verified'"""
-_STEPS = "SELECT status, result FROM steps WHERE run_id = ? AND status <> 'skipped'"
-_MODEL = """SELECT json_extract(data, '$.provider') || '/' || json_extract(data, '$.model') FROM journal
-    WHERE run_id = ? AND type = 'llm_call' ORDER BY seq LIMIT 1"""
-_USED = """SELECT coalesce(sum(tokens), 0), coalesce(sum(cost), 0), coalesce(sum(cost IS NULL), 0)
-    FROM usage WHERE run_id = ? AND kind = 'model'"""
 
 
 @dataclass(frozen=True)
@@ -84,27 +85,28 @@ class RunCounts:
 
 def counts_by(connection: sqlite3.Connection, by: By, since: str = "") -> dict[str, RunCounts]:
     """Count what ended runs did, by group; `since` is a day in ISO 8601, "" for all."""
+    return counts_of_runs(connection, ended_runs(connection, since), by)
+
+
+def counts_of_runs(connection: sqlite3.Connection, runs: Sequence[Row], by: By) -> dict[str, RunCounts]:
+    """Count what some ended runs did, by group."""
     groups: dict[str, RunCounts] = {}
-    where = "AND started_at >= ?" if since else ""
-    rows = connection.execute(_RUNS.format(where=where), (since,) if since else ()).fetchall()
-    for row in rows:
+    for row in runs:
         name = group_of(connection, row, by)
         groups[name] = groups.get(name, RunCounts()) + counts_of(connection, row)
     return dict(sorted(groups.items()))
 
 
-def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
+def counts_of(connection: sqlite3.Connection, run: Row) -> RunCounts:
     """Count what one run did."""
     run_id = run["run_id"]
-    plans, plans_ok = connection.execute(_VERIFIED, (run_id,)).fetchone()
-    rows = connection.execute(_STEPS, (run_id,))
-    steps = [(status, StepResult.model_validate_json(text)) for status, text in rows]
+    plans, plans_ok = verified_plans(connection, run_id)
+    steps = step_results(connection, run_id)
     retried = [status for status, step in steps if step.attempts > 1 or step.instead_of]
     lanes = [status for status, step in steps if step.envelope]
-    verdicts = connection.execute("SELECT content FROM verdicts WHERE run_id = ? ORDER BY rowid", (run_id,))
-    rulings = [json.loads(content) for (content,) in verdicts]
+    rulings = [json.loads(row["content"]) for row in verdict_rows(connection, run_id)]
     safe = run["status"] == "completed" and bool(rulings) and rulings[-1]["verdict"] == "accept"
-    tokens, cost, unpriced = connection.execute(_USED, (run_id,)).fetchone()
+    tokens, cost, unpriced = model_use(connection, run_id)
     return RunCounts(
         runs=1,
         plans=plans,
@@ -113,25 +115,24 @@ def counts_of(connection: sqlite3.Connection, run: sqlite3.Row) -> RunCounts:
         steps_ok=_completed(status for status, _ in steps),
         retried=len(retried),
         recovered=_completed(retried),
-        escalated=int(_has_escalation(connection, run_id)),
+        escalated=int(bool(escalation_answers(connection, run_id))),
         lanes=len(lanes),
         lanes_ok=_completed(lanes),
         replanned=int(any(ruling["replan_attempts"] for ruling in rulings)),
         safe=int(safe),
-        safe_seconds=_worked(connection, run_id) if safe else 0,
+        safe_seconds=seconds_of_work(connection, run_id) if safe else 0,
         tokens=tokens,
         cost=cost,
         unpriced=unpriced,
     )
 
 
-def group_of(connection: sqlite3.Connection, run: sqlite3.Row, by: By) -> str:
+def group_of(connection: sqlite3.Connection, run: Row, by: By) -> str:
     """Name the group that a run is in: its agent, first model, week, gravest risk, or "all"."""
     if by == "agent":
         return str(json.loads(run["context"]).get("agent") or "(none)")
     if by == "model":
-        row = connection.execute(_MODEL, (run["run_id"],)).fetchone()
-        return str(row[0]) if row else "(none)"
+        return first_model(connection, run["run_id"]) or "(none)"
     if by == "week":
         year, week, _ = datetime.fromisoformat(run["started_at"]).isocalendar()
         return f"{year}-W{week:02}"
@@ -142,19 +143,8 @@ def group_of(connection: sqlite3.Connection, run: sqlite3.Row, by: By) -> str:
 
 def _risk(connection: sqlite3.Connection, run_id: str) -> str:
     """Name the gravest risk of the steps that a run has planned, or called in a loop."""
-    query = "SELECT checked FROM plans WHERE run_id = ?"
-    entries = [entry for (text,) in connection.execute(query, (run_id,)) for entry in json.loads(text)]
+    entries = [entry for _, entry in verified_steps(connection, run_id)]
     return highest_risk(*(entry["risk"] for entry in entries)) if entries else "None"
-
-
-def _has_escalation(connection: sqlite3.Connection, run_id: str) -> bool:
-    query = "SELECT 1 FROM gates WHERE run_id = ? AND kind = 'escalation' LIMIT 1"
-    return connection.execute(query, (run_id,)).fetchone() is not None
-
-
-def _worked(connection: sqlite3.Connection, run_id: str) -> float:
-    query = "SELECT coalesce(sum(seconds), 0) FROM work_times WHERE run_id = ?"
-    return float(connection.execute(query, (run_id,)).fetchone()[0])
 
 
 def _completed(statuses: Iterable[str] | Sequence[str]) -> int:

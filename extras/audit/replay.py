@@ -21,6 +21,13 @@ from planwright.records.audit.missing_rows import missing_rows
 from planwright.records.audit.record_of_run import record_of
 from planwright.records.audit.sealing import latest_seal
 from planwright.records.effects.work_records import RunWork, work_of
+from planwright.records.history.run_outcomes import (
+    gate_decision,
+    plan_row,
+    result_text,
+    verdict_rows,
+)
+from planwright.records.history.run_records import find_row
 from planwright.store.blobs import Blobs
 from planwright.store.sealed_rows import TABLES
 
@@ -50,7 +57,7 @@ class Replay:
 
 def replay_run(connection: sqlite3.Connection, blobs: Blobs, run_id: str) -> Replay:
     """Replay one run from its rows. Raises RunError where there is no such run."""
-    run = connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    run = find_row(connection, run_id)
     if run is None:
         raise RunError(f"there is no run {run_id}", "list the runs: planwright ls --all")
     rounds = _Rounds(connection, blobs, run_id)
@@ -97,9 +104,8 @@ class _Rounds:
 
     def differences(self) -> Iterator[str]:
         """Make each verdict anew, and yield where it differs first."""
-        query = "SELECT * FROM verdicts WHERE run_id = ? ORDER BY rowid"
         before: RunVerdict | None = None
-        for row in self._connection.execute(query, (self._run_id,)).fetchall():
+        for row in verdict_rows(self._connection, self._run_id):
             try:
                 verdict = RunVerdict.model_validate_json(row["content"])
                 difference = self._of_row(row, verdict, before)
@@ -132,9 +138,8 @@ class _Rounds:
         if not verdict.decided_by:
             self.notes.append(f"verdict {row['key']} was made by an older program, which kept no facts")
             return ""
-        query = "SELECT status, decided_by FROM gates WHERE gate_id = ? AND run_id = ?"
-        gate = self._connection.execute(query, (row["key"], self._run_id)).fetchone()
-        if gate is None or (gate["status"], gate["decided_by"]) != ("approved", verdict.decided_by):
+        decision = gate_decision(self._connection, self._run_id, row["key"])
+        if decision != ("approved", verdict.decided_by):
             return f"decided_by: {verdict.decided_by} has not approved gate {row['key']}"
         self.count += 1
         own = {"verdict", "reason", "decided_by"}
@@ -143,8 +148,7 @@ class _Rounds:
 
     def _other_facts(self, row: sqlite3.Row, inputs: VerdictInputs) -> str:
         """Say where the facts differ first from the rows that they were gathered from."""
-        query = "SELECT * FROM plans WHERE run_id = ? AND plan_hash = ?"
-        plan = self._connection.execute(query, (self._run_id, row["plan_hash"])).fetchone()
+        plan = plan_row(self._connection, self._run_id, row["plan_hash"])
         if plan is None:
             return f"plan {row['plan_hash'][:12]} is gone"
         checked = [VerifiedStep.model_validate(entry) for entry in json.loads(plan["checked"])]
@@ -162,11 +166,10 @@ class _Rounds:
             checked = facts.checked.model_dump(mode="json")
             if difference := first_difference(checked, planned, "checked"):
                 return difference
-        query = "SELECT result FROM steps WHERE run_id = ? AND uid = ?"
-        row = self._connection.execute(query, (self._run_id, facts.checked.uid)).fetchone()
-        if row is None:
+        text = result_text(self._connection, self._run_id, facts.checked.uid)
+        if text is None:
             return "its result is gone"
-        if difference := _other_result(facts.result, StepResult.model_validate_json(row[0])):
+        if difference := _other_result(facts.result, StepResult.model_validate_json(text)):
             return difference
         return self._other_effects(facts)
 

@@ -20,6 +20,7 @@ from planwright.extras.audit.chain_views import open_records_file
 from planwright.extras.audit.replay import Replay, replay_run
 from planwright.extras.audit.run_diff import diff_runs
 from planwright.extras.audit.under_policy import PolicyReplay, replay_policy
+from planwright.records.history.run_outcomes import run_ids
 from planwright.records.records import open_records
 from planwright.settings.settings import Settings
 
@@ -63,7 +64,7 @@ def _runs(settings: Settings, thread: str) -> list[str]:
     if thread != ALL:
         return [str(find_run(settings, thread)["run_id"])]
     with closing(open_records_file(settings)) as connection:
-        return [row[0] for row in connection.execute("SELECT run_id FROM runs ORDER BY rowid")]
+        return run_ids(connection)
 
 
 def show_policy_replay(thread: str, policy: Path, workspace: Path, as_json: bool) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
-from planwright.domain.hashing import whole_json
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
-from planwright.domain.results import StepResult
 from planwright.records.audit.decision_record import DecisionRecord
 from planwright.records.audit.differences import first_difference
 from planwright.records.audit.record_of_run import record_of
+from planwright.records.history.run_outcomes import step_ends
+from planwright.records.history.run_records import recorded_plan
 
 OWN = frozenset(("uid", "seconds", "key", "blob", "args_blob", "kept_from", "envelope"))
 """Fields of results and effects that differ between any two runs."""
@@ -46,9 +46,8 @@ def _ruled(record: DecisionRecord) -> dict[str, object]:
 
 
 def _plan(connection: sqlite3.Connection, run_id: str) -> Plan | None:
-    query = "SELECT plan FROM plans WHERE run_id = ? AND kind = 'plan' ORDER BY rowid DESC LIMIT 1"
-    row = connection.execute(query, (run_id,)).fetchone()
-    return None if row is None else Plan.model_validate_json(row[0])
+    plan = recorded_plan(connection, run_id)
+    return None if plan is None else Plan.model_validate(plan)
 
 
 def _results(connection: sqlite3.Connection, before: str, after: str) -> Iterator[str]:
@@ -62,9 +61,7 @@ def _results(connection: sqlite3.Connection, before: str, after: str) -> Iterato
 
 
 def _ends(connection: sqlite3.Connection, run_id: str) -> dict[str, dict[str, object]]:
-    query = "SELECT step_id, result FROM steps WHERE run_id = ? ORDER BY rowid"
-    rows = connection.execute(query, (run_id,))
     return {
-        step_id: {name: value for name, value in whole_json(StepResult, text).items() if name not in OWN}
-        for step_id, text in rows
+        step_id: {name: value for name, value in result.items() if name not in OWN}
+        for step_id, result in step_ends(connection, run_id).items()
     }

@@ -18,6 +18,13 @@ from planwright.critic.ruling import Means
 from planwright.critic.verdict_inputs import VerdictInputs
 from planwright.domain.risk import RISKS
 from planwright.extras.audit.replay import with_outputs
+from planwright.records.history.run_outcomes import (
+    ended_runs,
+    escalation_answers,
+    loop_turns,
+    verdict_rows,
+    was_undone,
+)
 from planwright.settings.settings import Settings
 from planwright.store.blobs import Blobs
 
@@ -36,12 +43,6 @@ CANDIDATES: Mapping[Surface, tuple[Value, ...]] = {
     "critic.strictness": (*RISKS, "off"),
     "execution.max_tool_iterations": (10, 20, 50, 100, 200),
 }
-_RUNS = "SELECT run_id, status FROM runs WHERE ended_at IS NOT NULL ORDER BY rowid"
-_ROUNDS = "SELECT content, facts FROM verdicts WHERE run_id = ? AND facts IS NOT NULL ORDER BY rowid"
-_ANSWERS = "SELECT status FROM gates WHERE run_id = ? AND kind = 'escalation' ORDER BY rowid"
-_UNDONE = "SELECT 1 FROM forks WHERE source_run = ? AND undo = 1"
-_TURNS = """SELECT max(CAST(json_extract(data, '$.turn') AS INTEGER)) FROM journal
-    WHERE run_id = ? AND type = 'progress' GROUP BY json_extract(data, '$.lane')"""
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,19 @@ class PastRun:
 
 def past_runs(connection: sqlite3.Connection, blobs: Blobs) -> Iterator[PastRun]:
     """Read the runs that have ended."""
-    for run_id, status in connection.execute(_RUNS).fetchall():
-        rounds = []
-        for content, facts in connection.execute(_ROUNDS, (run_id,)).fetchall():
-            inputs = with_outputs(VerdictInputs.model_validate_json(facts), blobs)
-            rounds.append((inputs, str(json.loads(content)["verdict"])))
-        answers = tuple(str(answer) for (answer,) in connection.execute(_ANSWERS, (run_id,)))
-        undone = connection.execute(_UNDONE, (run_id,)).fetchone() is not None
-        turns = tuple(int(turns) for (turns,) in connection.execute(_TURNS, (run_id,)) if turns is not None)
-        yield PastRun(status, tuple(rounds), answers, undone, turns)
+    for run in reversed(ended_runs(connection)):
+        run_id, rounds = run["run_id"], []
+        for row in verdict_rows(connection, run_id):
+            if row["facts"] is not None:
+                inputs = with_outputs(VerdictInputs.model_validate_json(row["facts"]), blobs)
+                rounds.append((inputs, str(json.loads(row["content"])["verdict"])))
+        yield PastRun(
+            run["status"],
+            tuple(rounds),
+            escalation_answers(connection, run_id),
+            was_undone(connection, run_id),
+            loop_turns(connection, run_id),
+        )
 
 
 def value_now(settings: Settings, surface: Surface) -> Value:

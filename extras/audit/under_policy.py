@@ -13,9 +13,11 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.policy.consent import judge
 from planwright.capabilities.registry import Registry
-from planwright.domain.errors import CapabilityRejected
+from planwright.domain.errors import CapabilityRejected, RunError
 from planwright.domain.run_context import read_context
 from planwright.domain.verified_step import VerifiedStep
+from planwright.records.history.run_outcomes import verified_steps
+from planwright.records.history.run_records import find_row, run_record
 from planwright.settings.approval import ApprovalSettings
 
 Answer = Literal["allow", "ask", "deny", "unknown"]
@@ -54,9 +56,9 @@ def prepare_replay(
     approval: ApprovalSettings,
 ) -> Callable[[], list[PolicyReplay]]:
     """Read what `replay_policy` judges. What is returned judges it, which takes long, without the store."""
-    run = connection.execute(
-        "SELECT request, tenant, context FROM runs WHERE run_id = ?", (run_id,)
-    ).fetchone()
+    run = find_row(connection, run_id)
+    if run is None:
+        raise RunError(f"there is no run {run_id}", "list the runs: planwright ls --all")
     agent = read_context(json.loads(run["context"])).agent
     context = context.on_behalf_of(run["tenant"], agent, run["request"])
     calls = list(_calls(connection, run_id))
@@ -67,20 +69,17 @@ def _calls(
     connection: sqlite3.Connection, run_id: str
 ) -> Iterator[tuple[VerifiedStep, str, dict[str, JsonValue]]]:
     """List the calls that were made, each once, with the arguments that it had."""
-    effects = "SELECT step_uid, args FROM effects WHERE run_id = ? ORDER BY rowid"
-    args = {uid: json.loads(text) for uid, text in connection.execute(effects, (run_id,))}
-    ended = "SELECT uid, result FROM steps WHERE run_id = ? AND status <> 'skipped'"
-    results = {uid: json.loads(text) for uid, text in connection.execute(ended, (run_id,))}
+    record = run_record(connection, run_id)
+    args = {effect["step_uid"]: effect["args"] for effect in record.effects}
+    results = {uid: result for uid, result in record.steps.items() if result["status"] != "skipped"}
     seen: set[str] = set()
-    plans = "SELECT kind, checked FROM plans WHERE run_id = ? ORDER BY rowid"
-    for kind, checked in connection.execute(plans, (run_id,)).fetchall():
-        for entry in json.loads(checked):
-            step = VerifiedStep.model_validate(entry)
-            called = step.uid in args or step.uid in results
-            if called and step.step.capability and step.uid not in seen:
-                seen.add(step.uid)
-                read = results.get(step.uid, {}).get("args")
-                yield step, kind, args.get(step.uid) or read or dict(step.step.params)
+    for kind, entry in verified_steps(connection, run_id):
+        step = VerifiedStep.model_validate(entry)
+        called = step.uid in args or step.uid in results
+        if called and step.step.capability and step.uid not in seen:
+            seen.add(step.uid)
+            read = results.get(step.uid, {}).get("args")
+            yield step, kind, args.get(step.uid) or read or dict(step.step.params)
 
 
 def _judged(

@@ -22,6 +22,7 @@ from planwright.extras.postgres.layout import as_postgres, statements
 from planwright.extras.postgres.pooler import refuse_pooler
 from planwright.extras.postgres.rows import row_factory
 from planwright.security.redaction.redactor import Redactor
+from planwright.store.store_errors import check_readable
 
 _LOG = logging.getLogger("planwright.checkpoints")
 CONNECT_S = 10
@@ -93,7 +94,7 @@ class PostgresEngine:
             version = _version(session)
             self._refuse_newer(version)
             if version is not None:
-                session.execute("SELECT 1 FROM runs, sqlite_master LIMIT 0")
+                check_readable(cast(sqlite3.Connection, session))
         except psycopg.Error as error:  # a role that may not read, say
             session.close()
             raise self.failure(errors.as_sqlite(error)) from error

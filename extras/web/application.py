@@ -37,13 +37,9 @@ from planwright.extras.web.routes import (
     workspace,
 )
 from planwright.extras.web.runs_here import RunsHere
-from planwright.extras.web.sign_ins import SignIns
 from planwright.extras.web.visits import Visits
 from planwright.graph.agent import Agent
-from planwright.records.history.effect_pages import EffectPages
-from planwright.records.history.open_gates import OpenGates
-from planwright.records.history.run_pages import RunPages
-from planwright.records.history.run_records import RunHistory
+from planwright.records.sign_ins import SignIns
 from planwright.security.credentials import Credentials
 from planwright.security.people import read_people
 from planwright.settings.settings import Settings, from_environment
@@ -112,10 +108,6 @@ def _parts(
         pages=pages,
         here=here,
         live=live,
-        history=RunHistory(database),
-        open_gates=OpenGates(database),
-        run_pages=RunPages(database),
-        effect_pages=EffectPages(database),
         examples=examples,
     )
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from planwright.domain.errors import StoreFailed
 from planwright.extras.web.view_models.run_state import RunState, run_state
 from planwright.presentation.run_view import with_answer_piece
-from planwright.records.history.run_records import RunHistory
+from planwright.records.history.run_records import RunPulse
 from planwright.records.runs import Run
 
 _LOG = logging.getLogger("planwright.web")
@@ -21,6 +21,8 @@ LOOK_S = 0.25
 MOST_UNREAD = 64
 Parts = Mapping[str, str]
 """Parts of a page as HTML, by the name of their place."""
+ReadOn = Callable[[int], Awaitable[RunPulse | None]]
+"""Reads what has happened in a run after an event of it."""
 
 
 class Feed:
@@ -84,9 +86,8 @@ class Feed:
 class RunFollower:
     """How a run stands, read on from where it was read before, with pieces of its answer as they come."""
 
-    def __init__(self, history: RunHistory, run_id: str, is_held: Callable[[Run], bool]) -> None:
-        self._history = history
-        self._run_id = run_id
+    def __init__(self, read_on: ReadOn, is_held: Callable[[Run], bool]) -> None:
+        self._read_on = read_on
         self._is_held = is_held
         self._held = False
         self._state = RunState()
@@ -95,7 +96,7 @@ class RunFollower:
 
     async def next(self) -> tuple[RunState, Run] | None:
         """Read on, and return state and row of the run; None where nothing has changed."""
-        pulse = await self._history.pulse(self._run_id, self._state.seq)
+        pulse = await self._read_on(self._state.seq)
         if pulse is None:
             return None
         # A process that dies tells nobody; whether it lives, files of the system say.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from starlette.requests import Request
 
@@ -13,13 +15,10 @@ from planwright.extras.web.live import Live
 from planwright.extras.web.openid import OpenIdProvider
 from planwright.extras.web.pages import Pages
 from planwright.extras.web.rate_limits import RateLimits
-from planwright.extras.web.sign_ins import SignIns
 from planwright.extras.web.visits import Visits
-from planwright.records.history.effect_pages import EffectPages
-from planwright.records.history.open_gates import OpenGates
-from planwright.records.history.run_pages import RunPages
-from planwright.records.history.run_records import RunHistory
+from planwright.records.history.run_records import run_named
 from planwright.records.runs import Run
+from planwright.records.sign_ins import SignIns
 from planwright.security.credentials import Caller, Credentials
 from planwright.security.people import People
 from planwright.settings.settings import Settings
@@ -29,6 +28,8 @@ if TYPE_CHECKING:  # they load LangGraph, which reading needs not
     from planwright.graph.agent import Agent
 
 CHANNEL = "web"
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,19 @@ class WebParts:
     """Runs that this process works on."""
     live: Live
     """What viewers are told while something changes."""
-    history: RunHistory
-    """Reads of one run."""
-    open_gates: OpenGates
-    """Reads of what waits."""
-    run_pages: RunPages
-    """Reads of many runs."""
-    effect_pages: EffectPages
-    """Reads of effects."""
     examples: tuple[str, ...] = ()
     """Sentences that work in this workspace."""
+
+    async def read(
+        self, job: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do a job that reads the records."""
+        return await self.agent.stores.database.read(lambda c: job(c, *args, **kwargs))
 
     async def run(self, request: Request) -> Run:
         """Find the run that a path names. Raises RunError for none, and for one of another tenant."""
         which = request.path_params["run_id"]
-        run = await self.history.run(visitor_of(request).tenant, which)
+        run = await self.read(run_named, which, visitor_of(request).tenant)
         if run is None:
             raise RunError(f"there is no run {which}", "choose one from the list of runs")
         return run

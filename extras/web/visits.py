@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from planwright.domain.clock import Clock
-from planwright.extras.web.sign_ins import Way
+from planwright.records.sign_ins import Way
 from planwright.security.credentials import Caller
 
 MOST_VISITS = 1_000

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from urllib.parse import urlsplit
 
-from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.presentation.figures import dollars
 from planwright.presentation.run_view import State
 
 MOST_CHARACTERS = 4_000
@@ -64,14 +64,6 @@ def between(began: str | None, ended: str | None) -> str:
     return duration((datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
 
 
-def dollars_text(cost: int | None) -> str:
-    """Spell a cost in micro-cents as dollars; "" for one that is not known."""
-    if cost is None:
-        return ""
-    dollars = cost / MICRO_CENTS_PER_DOLLAR
-    return f"${dollars:,.2f}" if dollars >= 0.01 or not dollars else f"${dollars:.4f}"
-
-
 def spelled_value(value: object) -> str:
     """Spell a value: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
@@ -115,7 +107,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "moment": clock_time,
     "seconds": duration,
     "between": between,
-    "money": dollars_text,
+    "money": dollars,
     "plain": spelled_value,
     "compact": compact,
     "clipped": clipped,

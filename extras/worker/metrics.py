@@ -6,7 +6,6 @@ counts and ages; nothing of a request, a result or a name is in them.
 
 from __future__ import annotations
 
-import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -21,14 +20,10 @@ from prometheus_client.registry import Collector
 
 from planwright.domain.errors import StoreFailed
 from planwright.domain.results import TERMINAL
+from planwright.records.history.run_outcomes import counts_of_store
 from planwright.store.database import Database
 
 LOOPBACK = "127.0.0.1"
-_COUNTS = {
-    "runs": "SELECT status, count(*) FROM runs GROUP BY status",
-    "gates": "SELECT kind, count(*) FROM gates WHERE status = 'open' GROUP BY kind",
-    "effects": "SELECT status, count(*) FROM effects GROUP BY status",
-}
 
 
 class StoreCollector(Collector):
@@ -39,7 +34,7 @@ class StoreCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Count runs by state and end, open gates, and effects. Raises StoreFailed."""
-        counts = self._database.look(_count)
+        counts = self._database.look(counts_of_store)
         runs = counts["runs"]
         open_runs = {status: n for status, n in runs.items() if status not in TERMINAL}
         ended = {status: n for status, n in runs.items() if status not in open_runs}
@@ -47,10 +42,6 @@ class StoreCollector(Collector):
         yield _gauge("planwright_gates_open", "Gates that wait for a person.", "kind", counts["gates"])
         yield _counter("planwright_runs_ended", "Runs that have ended.", ended)
         yield _counter("planwright_effects", "Effects on record.", counts["effects"])
-
-
-def _count(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
-    return {name: {row[0]: row[1] for row in connection.execute(query)} for name, query in _COUNTS.items()}
 
 
 def _gauge(name: str, text: str, label: str, counts: dict[str, int]) -> Metric:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from planwright.graph.serving.requests import caller_of
+from planwright.records.history.run_pages import threads_with_state
 from planwright.records.stores import Stores
 from planwright.security.credentials import Credentials
 
@@ -23,18 +24,6 @@ NAMED = re.compile(r"/threads/([^/]+)(/|$)")
 LISTS = ("/threads/search", "/threads/count")
 MOST_AT_ONCE = 1_000
 """Threads that one list makes known, the newest first; older ones are known once they are named."""
-_BY_ID = (
-    "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
-    " LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = ? AND r.thread_id = ?"
-    " AND (r.status IN ('queued', 'paused') OR EXISTS (SELECT 1 FROM checkpoints c"
-    " WHERE c.thread_id = r.thread_id)) GROUP BY r.thread_id"
-)
-_NEWER = (
-    "SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r"
-    " LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = ? AND r.rowid > ?"
-    " AND EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
-    " GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT ?"
-)
 PASSED_ON = (b"authorization", b"x-api-key", b"host")
 
 
@@ -112,9 +101,8 @@ def threads_of(
 
     One by its id is there, too, while a run of it waits for its turn.
     """
-    by_id, newer = (tenant, thread_id), (tenant, after, MOST_AT_ONCE)
-    rows = connection.execute(_BY_ID, by_id) if thread_id else connection.execute(_NEWER, newer)
-    return [KnownThread(int(row[0]), row[1], row[2]) for row in rows if is_uuid(row[1])]
+    rows = threads_with_state(connection, tenant, after, thread_id, MOST_AT_ONCE)
+    return [KnownThread(number, id_, title) for number, id_, title in rows if is_uuid(id_)]
 
 
 def is_uuid(text: str) -> bool:

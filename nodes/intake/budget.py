@@ -9,8 +9,9 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.errors import BudgetExceeded
 from planwright.models.budget_warnings import warning_fields
 from planwright.models.providers.router import Router
+from planwright.presentation.figures import amount_text
 from planwright.records.budgets import Budgets
-from planwright.records.limits import Limit, say, standing, waiting
+from planwright.records.limits import Limit, standing, waiting
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ending
@@ -55,7 +56,7 @@ def over(stand: Mapping[str, Iterable[Limit]]) -> dict[str, Limit]:
 
 def spent(limit: Limit) -> BudgetExceeded:
     """Say that the budget of a run is spent."""
-    used = f"{say(limit.unit, limit.used)} used of {say(limit.unit, limit.most)}"
+    used = f"{amount_text(limit.unit, limit.used)} used of {amount_text(limit.unit, limit.most)}"
     return BudgetExceeded(
         limit.setting,
         f"{limit.setting} is reached ({used}); no model was called",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from planwright.records.effects.doubts import DOUBTFUL
-from planwright.records.history.rows import Row
-from planwright.store.database import Database
+from planwright.records.history.rows import Row, count_of, rows_of
 
 _WHERE = f"""e.tenant = :tenant
     AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {DOUBTFUL}))
@@ -53,23 +51,11 @@ class EffectPage:
     """How many effects of the tenant are in doubt."""
 
 
-class EffectPages:
-    """The effects of a tenant, page by page."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(self, wanted: EffectFilter, limit: int, skipped: int) -> EffectPage:
-        """Read a page of at most `limit` effects, after the `skipped` newest."""
-        parameters = {**vars(wanted), "limit": limit, "skipped": skipped}
-
-        def job(connection: sqlite3.Connection) -> EffectPage:
-            rows = [
-                {**dict(row), "args": json.loads(row["args"]), "result": json.loads(row["result"] or "null")}
-                for row in connection.execute(_PAGE, parameters)
-            ]
-            total = int(connection.execute(_COUNT, parameters).fetchone()[0])
-            in_doubt = int(connection.execute(_IN_DOUBT, (wanted.tenant,)).fetchone()[0])
-            return EffectPage(rows, total, in_doubt)
-
-        return await self._database.read(job)
+def effect_page(connection: sqlite3.Connection, wanted: EffectFilter, limit: int, skipped: int) -> EffectPage:
+    """Read a page of at most `limit` effects, after the `skipped` newest."""
+    place = {**vars(wanted), "limit": limit, "skipped": skipped}
+    return EffectPage(
+        list(rows_of(connection, _PAGE, place)),
+        count_of(connection, _COUNT, place),
+        count_of(connection, _IN_DOUBT, (wanted.tenant,)),
+    )

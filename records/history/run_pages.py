@@ -6,46 +6,66 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planwright.records.history.rows import Row
-from planwright.store.database import Database
+from planwright.records.effects.doubts import DOUBTFUL
+from planwright.records.history.interrupted import STATUS
+from planwright.records.history.rows import Row, count_of, rows_of
 
-_WHERE = """r.tenant = :tenant AND (:status = '' OR r.status = :status)
-    AND (:agent = '' OR json_extract(r.context, '$.agent') = :agent)
-    AND (:text = '' OR instr(lower(r.request), lower(:text)) > 0 OR :text IN (r.run_id, r.thread_id))"""
-_PAGE = f"""SELECT r.rowid AS number, r.run_id, r.thread_id, r.status, r.paused_for, r.owner, r.lease_until,
-    r.started_at, r.ended_at, substr(r.request, 1, 300) AS request,
+_UNANSWERED = """r.status = 'needs_input' AND r.ended_at >= :asked_since
+    AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)"""
+_CONDITIONS = {
+    "tenant": "r.tenant = :tenant",
+    "waiting": f"(r.status = 'waiting' OR ({_UNANSWERED}))",
+    "status": f"{STATUS} = :status",
+    "agent": "json_extract(r.context, '$.agent') = :agent",
+    "text": "(instr(lower(r.request), lower(:text)) > 0 OR :text IN (r.run_id, r.thread_id))",
+}
+_PAGE = f"""SELECT r.run_id, r.thread_id, r.tenant, {STATUS} AS status, r.paused_for,
+    r.started_at, r.ended_at, r.request, coalesce(t.title, substr(r.request, 1, 60)) AS title,
     json_extract(r.context, '$.agent') AS agent,
-    (SELECT count(*) FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open') AS gates,
-    (SELECT sum(u.cost) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS cost,
-    (SELECT sum(u.tokens) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS tokens
-    FROM runs r WHERE {_WHERE} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
-_COUNT = f"SELECT count(*) FROM runs r WHERE {_WHERE}"
-_STATUSES = "SELECT status, count(*) AS count FROM runs WHERE tenant = ? GROUP BY status ORDER BY status"
+    CASE r.status WHEN 'needs_input' THEN 'question' ELSE coalesce((SELECT group_concat(gate_id, ' ')
+        FROM gates g WHERE g.run_id = r.run_id AND g.status = 'open'), 'decided') END AS gates,
+    (SELECT count(*) FROM effects e WHERE e.run_id = r.run_id AND {DOUBTFUL}) AS in_doubt,
+    (SELECT sum(u.cost) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS cost
+    FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
+    WHERE {{where}} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
+_COUNT = "SELECT count(*) FROM runs r WHERE {where}"
+_STATUSES = f"""SELECT {STATUS} AS name, count(*) AS count FROM runs r WHERE r.tenant = :tenant
+    GROUP BY name ORDER BY name"""
 _AGENTS = """SELECT DISTINCT json_extract(context, '$.agent') AS agent FROM runs
     WHERE tenant = ? AND json_extract(context, '$.agent') IS NOT NULL ORDER BY agent LIMIT 200"""
-
-_QUESTIONS = """SELECT r.run_id, r.thread_id, r.request, r.answer, r.ended_at FROM runs r
-    WHERE r.tenant = ? AND r.status = 'needs_input' AND r.ended_at >= ?
-    AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)
-    ORDER BY r.rowid DESC LIMIT 50"""
-
+_QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.request, r.answer, r.context, r.ended_at FROM runs r
+    WHERE {_UNANSWERED} AND (:tenant = '' OR r.tenant = :tenant)
+    AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC LIMIT 50"""
 _REQUESTS = """SELECT r.request FROM runs r WHERE r.tenant = ? AND r.status = 'completed'
     AND length(r.request) <= ? AND NOT EXISTS (SELECT 1 FROM forks f WHERE f.run_id = r.run_id)
     ORDER BY r.rowid DESC LIMIT ?"""
+
+_THREADS = """SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM runs r
+    LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = :tenant AND {which}
+    GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT :most"""
+_HAS_STATE = "EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
+_BY_ID = f"r.thread_id = :thread AND (r.status IN ('queued', 'paused') OR {_HAS_STATE})"
+_NEWER = f"r.rowid > :after AND {_HAS_STATE}"
 
 
 @dataclass(frozen=True)
 class RunFilter:
     """Which runs are wanted; what is "" matters to nobody."""
 
-    tenant: str
+    tenant: str = ""
     """Tenant that they belong to."""
     text: str = ""
     """Words in their request, or the id of a run or thread."""
     status: str = ""
-    """Status that they have."""
+    """Status that they have, as it is shown."""
     agent: str = ""
     """Agent that they are done by."""
+    waiting: bool = False
+    """Whether only those are wanted that have an open gate, or that ended with a question of late."""
+    asked_since: str = ""
+    """Since when a question counts as waiting, in ISO 8601."""
+    interrupted: str = ""
+    """Ids of the runs that are interrupted, as `interrupted_of` names them."""
 
 
 @dataclass(frozen=True)
@@ -56,47 +76,53 @@ class RunPage:
     """Runs of the page, the newest first."""
     total: int
     """How many runs there are on all pages."""
+
+
+@dataclass(frozen=True)
+class RunChoices:
+    """By what the runs of a tenant can be chosen."""
+
     statuses: Mapping[str, int]
     """How many runs of the tenant have each status."""
     agents: list[str]
     """Agents that have done a run of the tenant."""
 
 
-class RunPages:
-    """The runs of a tenant, page by page."""
+def runs_page(connection: sqlite3.Connection, wanted: RunFilter, limit: int, skipped: int) -> RunPage:
+    """Read a page of at most `limit` runs, after the `skipped` newest."""
+    where = " AND ".join(text for name, text in _CONDITIONS.items() if getattr(wanted, name)) or "1 = 1"
+    place = {**vars(wanted), "limit": limit, "skipped": skipped}
+    rows = list(rows_of(connection, _PAGE.format(where=where), place))
+    return RunPage(rows, count_of(connection, _COUNT.format(where=where), place))
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
-    async def page(self, wanted: RunFilter, limit: int, skipped: int) -> RunPage:
-        """Read a page of at most `limit` runs, after the `skipped` newest."""
-        parameters = {**vars(wanted), "limit": limit, "skipped": skipped}
+def run_choices(connection: sqlite3.Connection, wanted: RunFilter) -> RunChoices:
+    """Count the runs of a tenant by status, and name the agents that have done them."""
+    statuses = {row["name"]: row["count"] for row in rows_of(connection, _STATUSES, vars(wanted))}
+    return RunChoices(statuses, [str(row[0]) for row in connection.execute(_AGENTS, (wanted.tenant,))])
 
-        def job(connection: sqlite3.Connection) -> RunPage:
-            rows = [dict(row) for row in connection.execute(_PAGE, parameters)]
-            total = int(connection.execute(_COUNT, parameters).fetchone()[0])
-            statuses = {row[0]: row[1] for row in connection.execute(_STATUSES, (wanted.tenant,))}
-            agents = [str(row[0]) for row in connection.execute(_AGENTS, (wanted.tenant,))]
-            return RunPage(rows, total, statuses, agents)
 
-        return await self._database.read(job)
+def unanswered(connection: sqlite3.Connection, wanted: RunFilter, which: str = "") -> list[Row]:
+    """List the runs that ended with a question which has no answer yet: of a thread, or all new ones."""
+    return list(rows_of(connection, _QUESTIONS, {**vars(wanted), "id": which}))
 
-    async def questions(self, tenant: str, since: str) -> list[Row]:
-        """List the runs that ended with a question since a time, and that nobody has answered."""
 
-        def job(connection: sqlite3.Connection) -> list[Row]:
-            return [dict(row) for row in connection.execute(_QUESTIONS, (tenant, since))]
+def completed_requests(connection: sqlite3.Connection, tenant: str, longest: int, limit: int) -> list[str]:
+    """List what was asked for in words and completed, the newest first, of at most `longest` letters.
 
-        return await self._database.read(job)
+    Left out are calls by name, forks and undoings: their requests are not what a person has written.
+    """
+    return [str(row[0]) for row in connection.execute(_REQUESTS, (tenant, longest, limit))]
 
-    async def requests(self, tenant: str, longest: int, limit: int) -> list[str]:
-        """List what was asked for in words and completed, the newest first, of at most `longest` letters.
 
-        Left out are calls by name, forks and undoings: their requests are not what a person has written.
-        """
+def threads_with_state(
+    connection: sqlite3.Connection, tenant: str, after: int, thread_id: str, most: int
+) -> list[tuple[int, str, str]]:
+    """List threads of a tenant whose conversation is there: the number of their newest run, id and title.
 
-        def job(connection: sqlite3.Connection) -> list[str]:
-            rows = connection.execute(_REQUESTS, (tenant, longest, limit))
-            return [str(row[0]) for row in rows]
-
-        return await self._database.read(job)
+    One by its id is there, too, while a run of it waits for its turn; else those with runs `after` a number.
+    """
+    which = _BY_ID if thread_id else _NEWER
+    place = {"tenant": tenant, "thread": thread_id, "after": after, "most": most}
+    rows = connection.execute(_THREADS.format(which=which), place)
+    return [(int(row[0]), str(row[1]), str(row[2])) for row in rows]

@@ -1,4 +1,4 @@
-"""Pages of sessions: runs in the background of one tenant, the newest first."""
+"""Pages of sessions: runs in the background, the newest first."""
 
 from __future__ import annotations
 
@@ -7,14 +7,27 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from planwright.records.history.rows import count_of
 from planwright.records.queue.session import COLUMNS, Session, session_of
-from planwright.store.database import Database
 
 _FROM = """FROM sessions s JOIN runs r USING (run_id)
-    WHERE r.tenant = :tenant AND (:open = 0 OR r.ended_at IS NULL)"""
+    WHERE (:tenant = '' OR r.tenant = :tenant) AND (:open = 0 OR r.ended_at IS NULL)
+    AND (:id = '' OR r.run_id = :id)"""
 _PAGE = f"""SELECT {COLUMNS}, r.context, r.extended {_FROM}
     ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = f"SELECT count(*) {_FROM}"
+
+
+@dataclass(frozen=True)
+class SessionFilter:
+    """Which sessions are wanted; what is "" matters to nobody."""
+
+    tenant: str = ""
+    """Tenant that they belong to."""
+    id: str = ""
+    """Run that is the session."""
+    open: bool = False
+    """Whether only those are wanted that have not ended."""
 
 
 @dataclass(frozen=True)
@@ -39,21 +52,13 @@ class SessionPage:
     """How many sessions there are on all pages."""
 
 
-class SessionPages:
-    """The sessions of a tenant, page by page."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def page(self, tenant: str, limit: int, skipped: int, *, open_only: bool = False) -> SessionPage:
-        """Read a page of at most `limit` sessions, after the `skipped` newest."""
-        place = {"tenant": tenant, "open": int(open_only), "limit": limit, "skipped": skipped}
-
-        def job(connection: sqlite3.Connection) -> SessionPage:
-            rows = [
-                SessionRow(session_of(row), json.loads(row["context"]), row["extended"])
-                for row in connection.execute(_PAGE, place)
-            ]
-            return SessionPage(rows, int(connection.execute(_COUNT, place).fetchone()[0]))
-
-        return await self._database.read(job)
+def session_page(
+    connection: sqlite3.Connection, wanted: SessionFilter, limit: int, skipped: int
+) -> SessionPage:
+    """Read a page of at most `limit` sessions, after the `skipped` newest."""
+    place = {**vars(wanted), "open": int(wanted.open), "limit": limit, "skipped": skipped}
+    rows = [
+        SessionRow(session_of(row), json.loads(row["context"]), row["extended"])
+        for row in connection.execute(_PAGE, place)
+    ]
+    return SessionPage(rows, count_of(connection, _COUNT, place))

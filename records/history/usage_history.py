@@ -1,36 +1,56 @@
-"""What a tenant has used since a day: by day, by provider and by agent."""
+"""What was used: by provider, run, day, tenant or agent; and how the limits of providers stand."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from planwright.records.budget_usage import provider_limits
+from planwright.records.history.rows import Row, count_of, first_of, rows_of
 from planwright.records.limits import Limit
 from planwright.settings.provider_budget import ProviderBudgetSettings
-from planwright.store.database import Database
 
+By = Literal["provider", "run", "day", "tenant", "agent"]
 _AGENT = "coalesce(json_extract(r.context, '$.agent'), '')"
+_NAMES = {
+    "provider": ("u.provider", "", "json_extract(j.data, '$.provider')"),
+    "run": ("u.run_id", "s.run_id", "j.run_id"),
+    "day": ("substr(u.at, 1, 10)", "substr(s.ended_at, 1, 10)", "substr(j.ts, 1, 10)"),
+    "tenant": ("u.tenant", "s.tenant", "j.tenant"),
+    "agent": (_AGENT, _AGENT, _AGENT),
+}
+"""What a group is named by: in the table of usage, in that of steps ("" for none), and in the journal."""
 _MODELS = """SELECT {name} AS name, count(*) AS model_calls, coalesce(sum(u.tokens), 0) AS tokens,
-    coalesce(sum(u.cost), 0) AS cost, sum(CASE WHEN u.cost IS NULL THEN 1 ELSE 0 END) AS unpriced
+    coalesce(sum(u.cost), 0) AS cost, sum(CASE WHEN u.cost IS NULL THEN 1 ELSE 0 END) AS unpriced,
+    sum(CASE WHEN u.settled = 0 THEN 1 ELSE 0 END) AS reserved
     FROM usage u LEFT JOIN runs r ON r.run_id = u.run_id
-    WHERE u.tenant = :tenant AND u.at >= :since AND u.kind = 'model'
+    WHERE (:tenant = '' OR u.tenant = :tenant) AND u.at >= :since AND u.kind = 'model'
     AND (u.settled = 1 OR u.expires_at > :now) GROUP BY 1 ORDER BY 1"""
 _CALLS = """SELECT {name} AS name, count(*) AS calls FROM steps s JOIN runs r ON r.run_id = s.run_id
-    WHERE s.tenant = :tenant AND s.ended_at >= :since AND s.status IN ('completed', 'failed')
-    AND json_extract(s.result, '$.capability') <> 'agent'
+    WHERE (:tenant = '' OR s.tenant = :tenant) AND s.ended_at >= :since
+    AND s.status IN ('completed', 'failed') AND json_extract(s.result, '$.capability') <> 'agent'
     AND coalesce(json_extract(s.result, '$.kept_from'), '') = ''
     GROUP BY 1 ORDER BY 1"""
+_CACHED = """SELECT {name} AS name, sum(json_extract(j.data, '$.cached_tokens')) AS cached_tokens,
+    sum(json_extract(j.data, '$.input_tokens')) AS input_tokens
+    FROM journal j JOIN runs r ON r.run_id = j.run_id
+    WHERE j.type = 'llm_call' AND json_extract(j.data, '$.error') IS NULL
+    AND (:tenant = '' OR j.tenant = :tenant) AND j.ts >= :since GROUP BY 1"""
+_RESERVED = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
+    FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
+_UNPRICED = """SELECT count(*) FROM usage WHERE kind = 'model' AND tenant = ? AND provider = ?
+    AND at >= ? AND at < ? AND settled = 1 AND cost IS NULL"""
 
 
 @dataclass(frozen=True)
 class Used:
-    """What was used under one name: a day, a provider or an agent."""
+    """What was used under one name: a day, a provider, a run, a tenant or an agent."""
 
     name: str
-    """Day in ISO 8601, provider or agent; "" for runs without an agent."""
+    """Day in ISO 8601, provider, run, tenant or agent; "" for runs without an agent."""
     model_calls: int = 0
     """Calls of models."""
     tokens: int = 0
@@ -39,59 +59,68 @@ class Used:
     """Cost of the model calls that have a price, in micro-cents."""
     unpriced: int = 0
     """Model calls without a price."""
+    reserved: int = 0
+    """Model calls that are being made."""
     calls: int = 0
     """Calls of capabilities; 0 for a provider, which makes none."""
+    cached_tokens: int = 0
+    """Tokens of those sent that providers had in their caches."""
+    input_tokens: int = 0
+    """Tokens sent."""
 
 
 @dataclass(frozen=True)
-class UsageSums:
-    """What a tenant has used, summed up in three ways."""
+class UsageScope:
+    """Whose use is summed up, and since when."""
 
-    days: Sequence[Used]
-    """By day (UTC), the oldest first; days without use are left out."""
-    providers: Sequence[Used]
-    """By provider of models, by name."""
-    agents: Sequence[Used]
-    """By agent, by name."""
-    limits: Sequence[Limit]
-    """Limits of providers that are set, as they stand now."""
+    now: datetime
+    """What time it is: a reservation that has expired does not count."""
+    tenant: str = ""
+    """Tenant that it belongs to; "" for all."""
+    since: str = ""
+    """Day in ISO 8601; "" for all."""
 
 
-class UsageHistory:
-    """Reads of what was used."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def sums(
-        self, tenant: str, since: str, now: datetime, budgets: Mapping[str, ProviderBudgetSettings]
-    ) -> UsageSums:
-        """Sum up what a tenant has used since a day in ISO 8601; `budgets` are those of providers."""
-        place = {"tenant": tenant, "since": since, "now": now.timestamp()}
-
-        def rows(connection: sqlite3.Connection, name: str, ended: str = "") -> list[Used]:
-            models = connection.execute(_MODELS.format(name=name), place)
-            used = {row["name"]: _used(row) for row in models}
-            for row in connection.execute(_CALLS.format(name=ended), place) if ended else ():
-                before = used.get(row["name"], Used(row["name"]))
-                used[row["name"]] = replace(before, calls=row["calls"])
-            return [used[key] for key in sorted(used)]
-
-        def job(connection: sqlite3.Connection) -> UsageSums:
-            return UsageSums(
-                rows(connection, "substr(u.at, 1, 10)", "substr(s.ended_at, 1, 10)"),
-                rows(connection, "u.provider"),
-                rows(connection, _AGENT, _AGENT),
-                [
-                    limit
-                    for provider, within in budgets.items()
-                    for limit in provider_limits(connection, tenant, provider, within, now)
-                ],
-            )
-
-        return await self._database.read(job)
+def used_by(connection: sqlite3.Connection, by: By, scope: UsageScope) -> list[Used]:
+    """Sum up what was used, by name."""
+    place = {"tenant": scope.tenant, "since": scope.since, "now": scope.now.timestamp()}
+    model, call, sent = _NAMES[by]
+    used: dict[str, dict[str, int]] = {}
+    for query, column in ((_MODELS, model), (_CALLS, call), (_CACHED, sent)):
+        for row in rows_of(connection, query.format(name=column), place) if column else ():
+            counts = {key: int(value or 0) for key, value in row.items() if key != "name"}
+            if query is not _CACHED or row["name"] in used:
+                used.setdefault(row["name"], {}).update(counts)
+    return [Used(name, **used[name]) for name in sorted(used)]
 
 
-def _used(row: sqlite3.Row) -> Used:
-    counts = ("model_calls", "tokens", "cost", "unpriced")
-    return Used(row["name"], *(int(row[name]) for name in counts))
+def limits_of(
+    connection: sqlite3.Connection,
+    tenants: Iterable[str],
+    budgets: Mapping[str, ProviderBudgetSettings],
+    now: datetime,
+) -> list[tuple[str, Limit]]:
+    """Say how the limits of providers that are set stand now for each tenant."""
+    return [
+        (tenant, limit)
+        for tenant in tenants
+        for provider, within in budgets.items()
+        for limit in provider_limits(connection, tenant, provider, within, now)
+    ]
+
+
+def unpriced_in(connection: sqlite3.Connection, tenant: str, limit: Limit) -> int:
+    """Count the calls in the window of a limit that have no price, which a limit of cost leaves out."""
+    window = limit.provider_window
+    return count_of(connection, _UNPRICED, (tenant, limit.provider, window.start, window.end))
+
+
+def tenants_with_use(connection: sqlite3.Connection) -> Sequence[str]:
+    """Name the tenants that have used anything."""
+    return [str(row[0]) for row in connection.execute("SELECT DISTINCT tenant FROM usage ORDER BY tenant")]
+
+
+def reserved(connection: sqlite3.Connection, now: datetime, *, is_open: bool) -> Row:
+    """Sum up the reservations of calls that are being made, or of those whose process died."""
+    row = first_of(connection, _RESERVED, {"now": now.timestamp(), "open": int(is_open)})
+    return row or {}

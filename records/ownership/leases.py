@@ -17,6 +17,7 @@ from functools import partial
 from planwright.domain.errors import PlanwrightError, RunError, RunHeld, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.records.budget_usage import settle_in_full
+from planwright.records.history.interrupted import RunLease
 from planwright.records.runs import Run, begin_run, pause
 from planwright.store.database import Database
 from planwright.store.fencing import held
@@ -119,7 +120,7 @@ class Leases:
         _LOG.warning("run %s taken over from %s", run.run_id, holder or "nobody", extra=ids_of(run))
         return holder, lease
 
-    def is_leased(self, run: Run) -> bool:
+    def is_leased(self, run: Run | RunLease) -> bool:
         """Say whether a run is held by a process that lives, or that reports and nobody here can look at."""
         if self._let_go(run.run_id, run.lease_token):
             return False

@@ -59,21 +59,21 @@ def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent
             limits(tokens=5395),
             Spent(1000, 0, 0, 1, 0),
             "budget_exceeded: 1 call of the model planned: 300 tokens to send and room for a reply,"
-            " 4096 tokens; 4395 tokens left of budgets.run.tokens (raise budgets.run.tokens)",
+            " 4,096 tokens; 4,395 tokens left of budgets.run.tokens (raise budgets.run.tokens)",
         ),
         (
             AGENTIC,
             limits(tokens=100, own={"tokens": "agents.x.limits.tokens"}),
             Spent(200, 0, 0, 1, 0),
             "budget_exceeded: at least 2 calls of the model planned: 300 tokens to send and room for a reply,"
-            " 4096 tokens; 0 tokens left of agents.x.limits.tokens (raise agents.x.limits.tokens)",
+            " 4,096 tokens; 0 tokens left of agents.x.limits.tokens (raise agents.x.limits.tokens)",
         ),
         (
             NEEDED.model_copy(update={"cost": 2_000_000, "room_cost": 3_000_000}),
             limits(cost=Decimal("0.04")),
             NOTHING,
-            "budget_exceeded: 1 call of the model planned: $0.0200 to send and room for a reply, $0.0300;"
-            " $0.0400 left of budgets.run.cost (raise budgets.run.cost)",
+            "budget_exceeded: 1 call of the model planned: $0.02 to send and room for a reply, $0.03;"
+            " $0.04 left of budgets.run.cost (raise budgets.run.cost)",
         ),
     ],
     ids=["calls", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
@@ -107,11 +107,11 @@ def test_the_estimate_of_a_run_is_what_it_used_and_what_its_plan_needs() -> None
 @pytest.mark.parametrize(
     ("card", "says"),
     [
-        (SENT, "1 call of a model, from 300 tokens, from $0.0000"),
+        (SENT, "1 call of a model, from 300 tokens, from $0.00"),
         ({**SENT, "cost": None}, "1 call of a model, from 300 tokens, unpriced"),
         (
             {**SENT, "model_calls": 3, "at_least": True, "tokens": 12_000, "cost": 5_000_000},
-            "at least 3 calls of a model, from 12,000 tokens, from $0.0500",
+            "at least 3 calls of a model, from 12,000 tokens, from $0.05",
         ),
         ({**SENT, "model_calls": 0}, "no call of a model"),
     ],

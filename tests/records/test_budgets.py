@@ -158,5 +158,5 @@ async def test_a_tenth_of_a_cent_is_not_lost_to_rounding(budgets: Budgets) -> No
     each = MICRO_CENTS_PER_DOLLAR // 1000
     for _ in range(3):
         await reserve(budgets, Amount(cost=each), within)
-    with pytest.raises(BudgetExceeded, match=r"\$0\.0030 used, \$0\.0000 more needed"):
+    with pytest.raises(BudgetExceeded, match=r"\$0\.003 used, \$0\.00 more needed"):
         await reserve(budgets, Amount(cost=1), within)

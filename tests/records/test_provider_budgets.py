@@ -85,7 +85,7 @@ async def fits(
             limits(monthly_cost="0.01"),
             Amount(cost=1_000_001),
             "monthly_cost",
-            "provider local may use $0.0100 a month: $0.0000 used in 2026-11 (UTC), $0.0100 more needed",
+            "provider local may use $0.01 a month: $0.00 used in 2026-11 (UTC), $0.01 more needed",
         ),
         (
             limits(daily_tokens=0, monthly_cost=9),

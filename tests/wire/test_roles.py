@@ -52,7 +52,7 @@ def run(workspace: Path, server: ScriptedServer, roles: dict[str, str], **contex
 
 
 def title_of(workspace: Path) -> str:
-    return str(recorded_runs(load(workspace), waiting=False)[0]["title"])
+    return str(recorded_runs(load(workspace), waiting=False).rows[0]["title"])
 
 
 def named(server: ScriptedServer) -> list[str]:

@@ -19,19 +19,16 @@ from planwright.cli.views.paging import Page
 from planwright.cli.views.run_views import find_run
 from planwright.domain.errors import RunError
 from planwright.domain.run_context import read_context
+from planwright.presentation.figures import UNIT_WORDS
 from planwright.presentation.rows import Report
+from planwright.records.history.session_pages import SessionFilter, session_page
 from planwright.records.queue.progress import Progress, read_progress
-from planwright.records.queue.session import COLUMNS, Session
+from planwright.records.queue.session import Session
 from planwright.settings.profile import in_force, with_more
 from planwright.settings.settings import Settings
 
-_FROM = "FROM sessions s JOIN runs r USING (run_id) WHERE (:open = 0 OR r.ended_at IS NULL)"
-_LIST = f"SELECT {COLUMNS} {_FROM} ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"
-_COUNT = f"SELECT count(*) AS count {_FROM}"
-_SESSION = f"SELECT {COLUMNS}, r.extended FROM sessions s JOIN runs r USING (run_id) WHERE run_id = :id"
 STYLES = {"in_progress": "cyan", "awaiting_gate": "yellow", "paused": "yellow", "completed": "green"}
 """Colours of states; one that is not here has ended badly, or has not begun."""
-LEFT = {"tokens": "tokens", "tool_calls": "calls", "cost": "US dollars", "wall_clock_s": "seconds of work"}
 WATCH_S = 1.0
 
 
@@ -58,10 +55,9 @@ def show_sessions(workspace: Path, open_only: bool, page: Page, as_json: bool) -
 def _sessions(settings: Settings, open_only: bool, page: Page) -> tuple[list[Session], int]:
     if not has_store(settings):
         return [], 0
-    store = open_store(settings)
-    place = {"open": int(open_only), "limit": page.limit, "skipped": page.skipped}
-    rows = [Session.model_validate(row) for row in store.query(_LIST, place)]
-    return rows, int(next(store.query(_COUNT, {"open": int(open_only)}))["count"])
+    wanted = SessionFilter(open=open_only)
+    read = open_store(settings).read(session_page, wanted, page.limit, page.skipped)
+    return [row.session for row in read.rows], read.total
 
 
 def session_json(session: Session) -> Report:
@@ -110,13 +106,13 @@ def show_session(thread: str, workspace: Path, as_json: bool) -> int:
 def session_standing(settings: Settings, thread: str) -> tuple[Session, Progress]:
     """Read how a session stands and how far it is. Raises RunError for none, and for a run that is none."""
     run, store = find_run(settings, thread), open_store(settings)
-    rows = list(store.query(_SESSION, {"id": run["run_id"]}))
+    rows = store.read(session_page, SessionFilter(id=run["run_id"]), 1, 0).rows
     if not rows:
         cause = f"run {run['run_id']} was not begun in the background"
         raise RunError(cause, f"see it: planwright show {run['thread_id']}")
-    profile = with_more(in_force(settings, read_context(json.loads(run["context"]))), rows[0]["extended"])
-    progress = store.read(lambda c: read_progress(c, run["run_id"], profile.limits, now_of(settings)))
-    return Session.model_validate(rows[0]), progress
+    profile = with_more(in_force(settings, read_context(rows[0].context)), rows[0].extended)
+    progress = store.read(read_progress, run["run_id"], profile.limits, now_of(settings))
+    return rows[0].session, progress
 
 
 def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
@@ -133,7 +129,7 @@ def facts(session: Session, progress: Progress) -> Iterator[tuple[str, str]]:
         yield "gate", f"{progress.awaiting_gate}: planwright approve {progress.awaiting_gate}"
     left = {unit: amount for unit, amount in progress.budget_remaining.items() if amount is not None}
     if left:
-        yield "left", ", ".join(f"{amount:,.10g} {LEFT[unit]}" for unit, amount in left.items())
+        yield "left", ", ".join(f"{amount:,.10g} {UNIT_WORDS[unit]}" for unit, amount in left.items())
     if not session.ended_at:
         yield "expires", f"{_clock(session.expires_at)} UTC"
     if session.breaks:

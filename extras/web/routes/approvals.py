@@ -17,6 +17,9 @@ from planwright.extras.web.view_models.answer_form import answer_of
 from planwright.extras.web.view_models.gate_page import gate_page
 from planwright.extras.web.view_models.paging import paging
 from planwright.records.consent.gate import Gate
+from planwright.records.history.open_gates import gate_pulse, open_gate_ids
+from planwright.records.history.run_pages import RunFilter, unanswered
+from planwright.records.history.run_records import run_named
 
 PAGE = 30
 LOOKS, LOOK_S = 100, 0.1
@@ -40,13 +43,13 @@ async def serve_inbox_list(request: Request) -> Response:
 async def _waiting(request: Request) -> dict[str, object]:
     parts, caller = shared(request), visitor_of(request)
     now, page = parts.agent.door.clock(), paging(request.query_params.get("page", "1"), PAGE)
-    ids = await parts.open_gates.page(caller.tenant, page.size, page.skipped)
+    ids = await parts.read(open_gate_ids, caller.tenant, page.size, page.skipped)
     gates = [await parts.agent.stores.gates.read(id_) for id_ in ids]
     since = (now - timedelta(seconds=parts.settings.sessions.gate_ttl_s)).isoformat()
     return {
         "gates": [gate_page(gate, caller, now) for gate in gates if gate.status == "open"],
-        "paging": page.of((await parts.open_gates.pulse(caller.tenant)).count),
-        "questions": await parts.run_pages.questions(caller.tenant, since),
+        "paging": page.of((await parts.read(gate_pulse, caller.tenant)).count),
+        "questions": await parts.read(unanswered, RunFilter(caller.tenant, asked_since=since)),
     }
 
 
@@ -63,7 +66,7 @@ async def serve_gate_state(request: Request) -> Response:
 
 async def _gate_values(request: Request) -> dict[str, object]:
     row = await named_gate(request)
-    run = await shared(request).history.run(row.tenant, row.run_id)
+    run = await shared(request).read(run_named, row.run_id, row.tenant)
     return {
         "view": gate_page(row, visitor_of(request), shared(request).agent.door.clock()),
         "run": run,
@@ -125,7 +128,7 @@ async def take_reply(request: Request, form: FilledForm) -> Response:
         raise GateError("an answer without words says nothing", "write what you want to say")
     message = {"messages": [{"role": "user", "content": words}]}
     await parts.here.enter(message, run.thread_id, run_options(request))
-    newest = await parts.history.run(run.tenant, run.thread_id)
+    newest = await parts.read(run_named, run.thread_id, run.tenant)
     return shared(request).pages.lead(f"/runs/{newest.run_id if newest else run.run_id}")
 
 

@@ -21,6 +21,7 @@ from planwright.extras.web.view_models.bulk_page import (
     named_gates,
 )
 from planwright.records.consent.gate import Decision, Gate
+from planwright.records.history.open_gates import open_gate_ids
 
 MOST = 50  # each begins to run at once, in this process
 LOOKED_AT = 500
@@ -76,7 +77,7 @@ async def _open_gates(request: Request) -> list[Gate]:
     """List the oldest gates that wait for the people of a tenant; one whose time is up counts as expired."""
     parts = shared(request)
     now, late = parts.agent.door.clock(), {"status": "expired"}
-    ids = await parts.open_gates.page(visitor_of(request).tenant, LOOKED_AT, 0)
+    ids = await parts.read(open_gate_ids, visitor_of(request).tenant, LOOKED_AT, 0)
     gates = [await parts.agent.stores.gates.read(id_) for id_ in ids]
     return [gate.model_copy(update=late if gate.expires_at <= now else {}) for gate in gates]
 

@@ -11,6 +11,7 @@ from planwright.domain.errors import SetupError
 from planwright.extras.web.forms import FilledForm, form_route, page_route
 from planwright.extras.web.parts import run_options, shared, visitor_of
 from planwright.extras.web.view_models.call_form import argument_fields, call_arguments
+from planwright.records.history.run_records import run_named
 
 
 async def serve_capabilities(request: Request) -> Response:
@@ -36,7 +37,7 @@ async def take_call(request: Request, form: FilledForm) -> Response:
         return _page(request, form, error, 409)
     thread = str(config["configurable"]["thread_id"])
     await parts.here.enter(None, thread, run_options(request))
-    run = await parts.history.run(visitor_of(request).tenant, thread)
+    run = await parts.read(run_named, thread, visitor_of(request).tenant)
     return shared(request).pages.lead(f"/runs/{run.run_id if run else thread}")
 
 

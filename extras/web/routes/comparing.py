@@ -15,7 +15,8 @@ from planwright.extras.web.parts import shared, visitor_of
 from planwright.extras.web.view_models.run_page import RunPageView, StepRow
 from planwright.extras.web.view_models.run_state import run_state
 from planwright.extras.web.view_models.step_pairs import step_pairs
-from planwright.records.history.run_pages import RunFilter
+from planwright.records.history.run_pages import RunFilter, runs_page
+from planwright.records.history.run_records import run_named, run_pulse
 from planwright.records.runs import Run
 
 OFFERED = 30
@@ -25,11 +26,11 @@ async def serve_comparison(request: Request) -> Response:
     """Compare a run with another of the tenant; without another, show those that may be chosen."""
     parts, tenant = shared(request), visitor_of(request).tenant
     before, which = await parts.run(request), request.query_params.get("with", "")
-    after = await parts.history.run(tenant, which) if which else None
+    after = await parts.read(run_named, which, tenant) if which else None
     if which and after is None:
         raise RunError(f"there is no run {which}", "choose one from the list")
     sides = [await _side(request, run) for run in (before, after) if run and after]
-    page = await parts.run_pages.page(RunFilter(tenant), OFFERED, 0)
+    page = await parts.read(runs_page, RunFilter(tenant), OFFERED, 0)
     values = {
         "run": before,
         "choices": [row for row in page.rows if row["run_id"] != before.run_id],
@@ -47,14 +48,12 @@ def _steps(side: dict[str, object]) -> Sequence[StepRow]:
 
 
 async def _differences(request: Request, before: Run, after: Run) -> list[str]:
-    return await shared(request).agent.stores.database.read(
-        lambda connection: diff_runs(connection, before.run_id, after.run_id)
-    )
+    return await shared(request).read(diff_runs, before.run_id, after.run_id)
 
 
 async def _side(request: Request, run: Run) -> dict[str, object]:
     parts = shared(request)
-    pulse = await parts.history.pulse(run.run_id)
+    pulse = await parts.read(run_pulse, run.run_id)
     return await parts.live.values(run_state(pulse.events if pulse else ()), run)
 
 

@@ -18,6 +18,8 @@ from planwright.extras.web.forms import FilledForm, field, form_route, page_rout
 from planwright.extras.web.parts import WebParts, run_options, shared, visitor_of
 from planwright.extras.web.uploads import put_into_workspace, take_back
 from planwright.language.first_person import FILES
+from planwright.records.history.run_pages import completed_requests
+from planwright.records.history.run_records import run_named
 
 NEWEST, LONGEST, MOST_EXAMPLES = 20, 200, 4
 
@@ -38,7 +40,7 @@ async def serve_new(request: Request) -> Response:
 async def _examples(request: Request) -> list[str]:
     """List sentences that work here: those that were given, and the newest that have completed."""
     parts = shared(request)
-    before = await parts.run_pages.requests(visitor_of(request).tenant, LONGEST, NEWEST)
+    before = await parts.read(completed_requests, visitor_of(request).tenant, LONGEST, NEWEST)
     return list(dict.fromkeys((*parts.examples, *before)))[: max(MOST_EXAMPLES, len(parts.examples))]
 
 
@@ -63,7 +65,7 @@ async def take_request(request: Request, form: FilledForm) -> Response:
     except PlanwrightError:
         await asyncio.to_thread(take_back, jail, paths)
         raise
-    run = await parts.history.run(visitor_of(request).tenant, thread)
+    run = await parts.read(run_named, thread, visitor_of(request).tenant)
     return shared(request).pages.lead(f"/runs/{run.run_id}" if run else "/runs")
 
 

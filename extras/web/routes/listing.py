@@ -14,8 +14,9 @@ from planwright.extras.web.parts import shared, visitor_of
 from planwright.extras.web.view_models.answer_form import effects_of
 from planwright.extras.web.view_models.doubt_page import doubt_page
 from planwright.extras.web.view_models.paging import Paging, paging
-from planwright.records.history.effect_pages import EffectFilter
-from planwright.records.history.run_pages import RunFilter
+from planwright.records.history.effect_pages import EffectFilter, effect_page
+from planwright.records.history.interrupted import interrupted_of, running_leases
+from planwright.records.history.run_pages import RunFilter, run_choices, runs_page
 
 PAGE = 50
 
@@ -25,16 +26,22 @@ async def serve_runs(request: Request) -> Response:
     parts, wanted = shared(request), request.query_params
     names = {name: wanted.get(name, "") for name in ("text", "status", "agent")}
     page = _page(request)
-    tenant, leases = visitor_of(request).tenant, parts.agent.stores.leases
-    rows = await parts.run_pages.page(RunFilter(tenant, **names), PAGE, page.skipped)
-    ids = [row["run_id"] for row in rows.rows if row["status"] == "running"]
-    running = [run for id_ in ids if (run := await parts.history.run(tenant, id_))]
-    held = {run.run_id for run in running if await asyncio.to_thread(leases.is_leased, run)}
+    running = await parts.read(running_leases)
+    # A process that has died tells no one: files of the system, or a server, say whether it lives.
+    interrupted = await asyncio.to_thread(interrupted_of, running, parts.agent.stores.leases.is_leased)
+    chosen = RunFilter(
+        visitor_of(request).tenant,
+        names["text"],
+        names["status"],
+        names["agent"],
+        interrupted=interrupted,
+    )
+    rows = await parts.read(runs_page, chosen, PAGE, page.skipped)
     values = {
         "page": rows,
+        "choices": await parts.read(run_choices, chosen),
         "wanted": names,
         "paging": page.of(rows.total),
-        "held": held,
         "query": _query(names),
     }
     return parts.pages.page(request, "runs.html", values)
@@ -45,9 +52,8 @@ async def serve_effects(request: Request) -> Response:
     parts, wanted = shared(request), request.query_params
     names = {name: wanted.get(name, "") for name in ("text", "status")}
     page = _page(request)
-    rows = await parts.effect_pages.page(
-        EffectFilter(visitor_of(request).tenant, **names), PAGE, page.skipped
-    )
+    chosen = EffectFilter(visitor_of(request).tenant, **names)
+    rows = await parts.read(effect_page, chosen, PAGE, page.skipped)
     values = {"page": rows, "wanted": names, "paging": page.of(rows.total), "query": _query(names)}
     return parts.pages.page(request, "effects.html", values)
 

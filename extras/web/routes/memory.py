@@ -9,13 +9,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.domain.errors import RunError
-from planwright.domain.memory_proposal import FORGET, WRITE
+from planwright.domain.memory_proposal import FORGET, WRITE, Proposal
 from planwright.domain.plan import PlanStep
 from planwright.domain.run_context import RunContext
 from planwright.extras.web.forms import FilledForm, form_route, page_route
 from planwright.extras.web.parts import CHANNEL, shared, visitor_of
 from planwright.extras.web.view_models.paging import paging
-from planwright.records.history.memory_pages import MemoryPages
+from planwright.records.history.memory_pages import MemoryFilter, memory_page, proposal_rows
+from planwright.records.history.run_records import run_named
 from planwright.records.memory_proposals import not_open
 
 PAGE, MOST_PROPOSALS = 50, 200
@@ -24,16 +25,16 @@ PAGE, MOST_PROPOSALS = 50, 200
 async def serve_memory(request: Request) -> Response:
     """List what is remembered, and what is proposed, the newest first."""
     parts, tenant = shared(request), visitor_of(request).tenant
-    pages = MemoryPages(parts.agent.stores.database)
     text, every = request.query_params.get("text", ""), request.query_params.get("every") == "yes"
     page = paging(request.query_params.get("page", "1"), PAGE)
-    rows = await pages.page(tenant, text, page.size, page.skipped)
+    rows = await parts.read(memory_page, MemoryFilter(tenant, text), page.size, page.skipped)
+    proposed = await parts.read(proposal_rows, MemoryFilter(tenant, every=every), MOST_PROPOSALS)
     values = {
         "page": rows,
         "text": text,
         "every": every,
         "paging": page.of(rows.total),
-        "proposals": await pages.proposals(tenant, MOST_PROPOSALS, every=every),
+        "proposals": [Proposal.model_validate(row) for row in proposed],
     }
     return parts.pages.page(request, "memory.html", values)
 
@@ -41,17 +42,18 @@ async def serve_memory(request: Request) -> Response:
 async def take_forget(request: Request, form: FilledForm) -> Response:
     """Begin the run that deletes a memory, and lead to it."""
     tenant, id_ = visitor_of(request).tenant, request.path_params["memory_id"]
-    row = await MemoryPages(shared(request).agent.stores.database).memory(tenant, id_)
-    if row is None:
+    page = await shared(request).read(memory_page, MemoryFilter(tenant, id=id_), 1)
+    if not page.rows:
         raise RunError(f"there is no memory {id_}", "choose one from the list")
     step = PlanStep(id="forget", capability=FORGET, params={"id": id_}, description=f"Forget {id_} for good")
-    return await _run(request, step, f"Forget memory {id_}", str(row["run_id"]))
+    return await _run(request, step, f"Forget memory {id_}", str(page.rows[0]["run_id"]))
 
 
 async def take_accept(request: Request, form: FilledForm) -> Response:
     """Begin the run that remembers a proposal, and lead to it."""
     tenant, id_ = visitor_of(request).tenant, request.path_params["proposal_id"]
-    proposal = await MemoryPages(shared(request).agent.stores.database).proposal(tenant, id_)
+    rows = await shared(request).read(proposal_rows, MemoryFilter(tenant, id=id_, every=True), 1)
+    proposal = Proposal.model_validate(rows[0]) if rows else None
     if proposal is None or proposal.status != "proposed":
         raise not_open(id_, proposal.status if proposal else None)
     args = {"text": proposal.text, "tags": list(proposal.tags)}
@@ -73,7 +75,7 @@ async def _run(request: Request, step: PlanStep, words: str, source: str) -> Res
     from planwright.models.providers.router import EMBEDDED
 
     parts, tenant = shared(request), visitor_of(request).tenant
-    source_run = await parts.history.run(tenant, source)
+    source_run = await parts.read(run_named, source, tenant)
     agent = source_run.context.get("agent") if source_run else None
     context = RunContext(
         agent=None if agent is None else str(agent),
@@ -85,7 +87,7 @@ async def _run(request: Request, step: PlanStep, words: str, source: str) -> Res
     purpose = json.dumps([tenant, step.capability, step.params], sort_keys=True)
     call = SingleCall(step, words, source, purpose)
     thread = await begin(parts.agent.stores, call, context)
-    run = await parts.history.run(tenant, thread)
+    run = await parts.read(run_named, thread, tenant)
     if run is None or run.status != "waiting":
         await parts.here.enter(None, thread, RunContext(tenant=tenant, channel=CHANNEL))
     return shared(request).pages.lead(f"/runs/{run.run_id if run else thread}")

@@ -12,6 +12,7 @@ from planwright.domain.errors import RunError
 from planwright.extras.web.forms import FilledForm, form_route, page_route
 from planwright.extras.web.parts import run_options, shared, visitor_of
 from planwright.extras.web.view_models.run_state import run_state
+from planwright.records.history.run_records import run_named, run_pulse
 from planwright.records.ownership.cancelling import cancel as cancel_run
 
 
@@ -29,7 +30,7 @@ async def serve_moment(request: Request) -> Response:
 async def serve_log(request: Request) -> Response:
     """List the events of a run."""
     row = await shared(request).run(request)
-    pulse = await shared(request).history.pulse(row.run_id)
+    pulse = await shared(request).read(run_pulse, row.run_id)
     values = {"run": row, "events": pulse.events if pulse else []}
     return shared(request).pages.page(request, "run_log.html", values)
 
@@ -37,7 +38,7 @@ async def serve_log(request: Request) -> Response:
 async def _values(request: Request, upto: int | None) -> dict[str, object]:
     parts = shared(request)
     row = await parts.run(request)
-    pulse = await parts.history.pulse(row.run_id)
+    pulse = await parts.read(run_pulse, row.run_id)
     events = pulse.events if pulse else []
     state = run_state(events, upto)
     past = bool(events) and state.seq < events[-1]["seq"]
@@ -116,7 +117,7 @@ async def take_undo(request: Request, form: FilledForm) -> Response:
 async def _begun(request: Request, thread_id: str) -> Response:
     parts = shared(request)
     await parts.here.enter(None, thread_id, run_options(request))
-    row = await parts.history.run(visitor_of(request).tenant, thread_id)
+    row = await parts.read(run_named, thread_id, visitor_of(request).tenant)
     return _to(request, row.run_id if row else thread_id)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import replace
 
 from starlette.requests import Request
@@ -14,7 +13,7 @@ from planwright.extras.web.forms import FilledForm, form_route, page_route
 from planwright.extras.web.parts import shared, visitor_of
 from planwright.extras.web.view_models.paging import paging
 from planwright.extras.web.view_models.session_row import FIELDS, amounts_of, session_view
-from planwright.records.history.session_pages import SessionPages, SessionRow
+from planwright.records.history.session_pages import SessionFilter, SessionRow, session_page
 from planwright.records.queue.progress import Progress, read_progress
 from planwright.settings.profile import RunProfile, in_force, with_more
 from planwright.settings.settings import Settings
@@ -27,9 +26,8 @@ async def serve_sessions(request: Request) -> Response:
     parts, stores = shared(request), shared(request).agent.stores
     page = paging(request.query_params.get("page", "1"), PAGE)
     open_only = request.query_params.get("open") == "yes"
-    rows = await SessionPages(stores.database).page(
-        visitor_of(request).tenant, page.size, page.skipped, open_only=open_only
-    )
+    wanted = SessionFilter(visitor_of(request).tenant, open=open_only)
+    rows = await parts.read(session_page, wanted, page.size, page.skipped)
     values = {
         "views": [session_view(row.session, await _progress(request, row)) for row in rows.rows],
         "paging": page.of(rows.total),
@@ -44,11 +42,7 @@ async def _progress(request: Request, row: SessionRow) -> Progress:
     """Read how far a session is, within the limits that are in force for it."""
     parts, run_id = shared(request), row.session.run_id
     profile = with_more(_profile(parts.settings, read_context(row.context)), row.extended)
-
-    def job(connection: sqlite3.Connection) -> Progress:
-        return read_progress(connection, run_id, profile.limits, parts.agent.door.clock())
-
-    return await parts.agent.stores.database.read(job)
+    return await parts.read(read_progress, run_id, profile.limits, parts.agent.door.clock())
 
 
 def _profile(settings: Settings, context: RunContext) -> RunProfile:

@@ -14,8 +14,8 @@ from planwright.extras.web.guard import BACK, begun_cookie, cookie_name, cookie_
 from planwright.extras.web.openid import LASTS_S, OpenIdProvider, SignInFailed
 from planwright.extras.web.parts import shared, visitor_of
 from planwright.extras.web.rate_limits import BEGUN_SIGN_INS, FAILED_SIGN_INS, client_site
-from planwright.extras.web.sign_ins import Outcome, SignIn, Way
 from planwright.graph.serving.requests import by_address, on_loopback
+from planwright.records.sign_ins import Outcome, SignIn, Way
 from planwright.security.credentials import Caller, login_name
 from planwright.security.tickets import TicketState
 

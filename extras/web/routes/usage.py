@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from planwright.extras.audit.evaluation import By, RunCounts, counts_of, group_of
+from planwright.extras.audit.evaluation import By, RunCounts, counts_of_runs
 from planwright.extras.web.forms import page_route
 from planwright.extras.web.parts import shared, visitor_of
 from planwright.extras.web.view_models.usage_page import (
@@ -22,12 +22,11 @@ from planwright.extras.web.view_models.usage_page import (
     limit_rows,
     run_limits,
 )
-from planwright.records.history.usage_history import UsageHistory
+from planwright.records.history.run_outcomes import ended_runs
+from planwright.records.history.usage_history import UsageScope, limits_of, used_by
 
 GROUPS: tuple[By, ...] = get_args(By)
 MOST_RUNS = 500  # each costs seven short reads
-_RUNS = """SELECT run_id, status, context, started_at FROM runs
-    WHERE tenant = ? AND ended_at IS NOT NULL AND started_at >= ? ORDER BY rowid DESC LIMIT ?"""
 
 
 async def serve_first_subject(request: Request) -> Response:
@@ -40,15 +39,18 @@ async def serve_usage(request: Request) -> Response:
     parts, tenant = shared(request), visitor_of(request).tenant
     now, count = parts.agent.door.clock(), _period(request)
     since = (now - timedelta(days=count - 1)).date().isoformat()
-    history = UsageHistory(parts.agent.stores.database)
-    sums = await history.sums(tenant, since, now, parts.settings.providers)
+    scope = UsageScope(now, tenant, since)
+    days, providers, agents = [await parts.read(used_by, by, scope) for by in ("day", "provider", "agent")]
+    limits = await parts.read(limits_of, [tenant], parts.settings.providers, now)
     values = {
         "period": count,
         "periods": PERIODS,
         "first": since,
-        "charts": charts(days_of(sums.days, now.date(), count)),
-        "sums": sums,
-        "limits": limit_rows(sums.limits),
+        "charts": charts(days_of(days, now.date(), count)),
+        "days": days,
+        "providers": providers,
+        "agents": agents,
+        "limits": limit_rows([limit for _, limit in limits]),
         "run_limits": run_limits(parts.settings.budgets.run),
     }
     return parts.pages.page(request, "usage.html", values)
@@ -60,9 +62,7 @@ async def serve_evaluation(request: Request) -> Response:
     count, wanted = _period(request), request.query_params.get("by", "")
     by: By = next((name for name in GROUPS if name == wanted), "all")
     since = parts.agent.door.clock() - timedelta(days=count)
-    groups = await parts.agent.stores.database.read(
-        lambda connection: _groups(connection, tenant, since.isoformat(), by)
-    )
+    groups = await parts.read(_groups, tenant, since.isoformat(), by)
     values = {
         "period": count,
         "periods": PERIODS,
@@ -83,11 +83,7 @@ def _period(request: Request) -> int:
 
 def _groups(connection: sqlite3.Connection, tenant: str, since: str, by: By) -> dict[str, RunCounts]:
     """Count what the newest ended runs of a tenant did, by group."""
-    groups: dict[str, RunCounts] = {}
-    for row in connection.execute(_RUNS, (tenant, since, MOST_RUNS)).fetchall():
-        name = group_of(connection, row, by)
-        groups[name] = groups.get(name, RunCounts()) + counts_of(connection, row)
-    return dict(sorted(groups.items()))
+    return counts_of_runs(connection, ended_runs(connection, since, tenant, MOST_RUNS), by)
 
 
 ROUTES: list[BaseRoute] = [

@@ -11,6 +11,7 @@ from planwright.extras.web import words
 from planwright.extras.web.drawing.plan_picture import DrawnStep, draw_plan
 from planwright.extras.web.view_models.run_state import RunState
 from planwright.extras.web.view_models.values import ValueRow, value_rows
+from planwright.presentation.figures import dollars
 from planwright.presentation.rows import Card
 from planwright.presentation.run_view import RunLine, State
 from planwright.presentation.step_sentence import step_sentence
@@ -159,7 +160,7 @@ def _used(spent: Row | None) -> str:
     """Say what a model has used for a step; a price that nobody knows is left out."""
     if spent is None:
         return ""
-    cost = words.dollars_text(spent["cost"])
+    cost = dollars(spent["cost"])
     calls = f"{spent['calls']} model call{'s' * (spent['calls'] != 1)}"
     return ", ".join(filter(None, (calls, f"{spent['tokens'] or 0:,} tokens", cost)))
 
@@ -178,5 +179,5 @@ def _facts(state: RunState) -> list[tuple[str, str]]:
         return facts
     facts += [("model calls", str(view.model_calls)), ("tokens", f"{view.tokens:,}")]
     if view.cost or not view.unpriced:
-        facts.append(("cost", words.dollars_text(view.cost)))
+        facts.append(("cost", dollars(view.cost)))
     return facts

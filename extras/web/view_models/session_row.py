@@ -6,19 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planwright.domain.errors import RunError
+from planwright.presentation import figures
 from planwright.presentation.run_view import State
 from planwright.records.queue.progress import Progress
 from planwright.records.queue.session import Session
 from planwright.records.queue.sessions import UNITS, Unit
 
-LEFT = {"tokens": "tokens", "tool_calls": "calls", "cost": "US dollars", "wall_clock_s": "seconds of work"}
 FIELDS: Mapping[Unit, str] = {
-    "tokens": "tokens",
-    "tool_calls": "calls",
-    "effects": "changes",
-    "cost": "US dollars",
-    "wall_clock_s": "seconds of work",
-    "ttl_s": "seconds before it expires",
+    unit: figures.UNIT_WORDS[unit]
+    for unit in ("tokens", "tool_calls", "effects", "cost", "wall_clock_s", "ttl_s")
 }
 """What can be given more of, in words."""
 WHOLE: tuple[Unit, ...] = ("tokens", "tool_calls", "effects")
@@ -55,9 +51,9 @@ class SessionView:
 def session_view(session: Session, progress: Progress) -> SessionView:
     """Lay out a session."""
     left = [
-        f"{amount:,.10g} {LEFT[unit]}"
+        f"{amount:,.10g} {figures.UNIT_WORDS[unit]}"
         for unit, amount in progress.budget_remaining.items()
-        if amount is not None and unit in LEFT
+        if amount is not None
     ]
     return SessionView(session, progress, _STATES.get(session.state, "rejected"), left)
 

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from planwright.extras.audit.evaluation import RunCounts
 from planwright.extras.web import words
 from planwright.extras.web.drawing.bars import Bar, draw_bars, draw_share
+from planwright.presentation.figures import UNIT_WORDS, amount_text, dollars
 from planwright.records.history.usage_history import Used
 from planwright.records.limits import Limit
 from planwright.settings.agents import RunBudgetSettings
@@ -23,14 +24,7 @@ SHARES = {
     "escalation": "runs that asked about a failure",
     "lane_success": "steps by agents that succeeded",
 }
-_RUN_UNITS = {
-    "tokens": "tokens",
-    "tool_calls": "calls",
-    "cost": "US dollars",
-    "wall_clock_s": "seconds of work",
-    "effects": "changes",
-    "effects_per_minute": "changes a minute that nobody decided over",
-}
+_RUN_LIMITS = ("tokens", "tool_calls", "cost", "wall_clock_s", "effects", "effects_per_minute")
 
 
 @dataclass(frozen=True)
@@ -100,12 +94,12 @@ def charts(days: Sequence[Used]) -> list[Chart]:
         ("calls", lambda day: day.calls, lambda n: f"{n:,}"),
         ("model calls", lambda day: day.model_calls, lambda n: f"{n:,}"),
         ("tokens", lambda day: day.tokens, lambda n: f"{n:,}"),
-        ("cost", lambda day: day.cost, words.dollars_text),
+        ("cost", lambda day: day.cost, dollars),
     )
     drawn = []
-    for title, amount, spelled in measures:
-        bars = [Bar(f"{day.name}: {spelled(amount(day))}", amount(day)) for day in days]
-        total = spelled(sum(map(amount, days)))
+    for title, count, spelled in measures:
+        bars = [Bar(f"{day.name}: {spelled(count(day))}", count(day)) for day in days]
+        total = spelled(sum(map(count, days)))
         if picture := draw_bars(bars, f"{title} by day: {total} in {len(days)} days"):
             drawn.append(Chart(title, total, picture))
     return drawn
@@ -117,20 +111,16 @@ def limit_rows(limits: Sequence[Limit]) -> list[LimitRow]:
 
 
 def _limit_row(limit: Limit) -> LimitRow:
-    def spelled(amount: int) -> str:
-        return words.dollars_text(amount) if limit.unit == "cost" else f"{amount:,} {limit.unit}"
-
     share, kind = limit.used / limit.most if limit.most else 1, "failed" if limit.reached else ""
     picture = draw_share(share, f"{share:.0%} used", kind or ("waiting" if limit.near else ""))
     window = limit.window.name if limit.window else ""
-    return LimitRow(
-        limit.setting, window, spelled(limit.used), spelled(limit.most), spelled(limit.left), picture
-    )
+    used, most, left = (amount_text(limit.unit, value) for value in (limit.used, limit.most, limit.left))
+    return LimitRow(limit.setting, window, used, most, left, picture)
 
 
 def run_limits(limits: RunBudgetSettings) -> list[tuple[str, str]]:
     """Say what one run may use, by the names of the settings."""
-    values = ((name, unit, getattr(limits, name)) for name, unit in _RUN_UNITS.items())
+    values = ((name, UNIT_WORDS[name], getattr(limits, name)) for name in _RUN_LIMITS)
     return [
         (limits.setting(name), "no limit" if most is None else f"{most:,} {unit}")
         for name, unit, most in values
@@ -148,7 +138,7 @@ def _evaluation_row(name: str, counts: RunCounts) -> EvaluationRow:
     means = [
         words.duration(rates["safe_seconds"]),
         f"{rates['tokens_a_run'] or 0:,.0f}",
-        "unpriced" if rates["cost_a_run"] is None else words.dollars_text(round(rates["cost_a_run"])),
+        "unpriced" if rates["cost_a_run"] is None else dollars(round(rates["cost_a_run"])),
     ]
     return EvaluationRow(name, counts.runs, shares, means)
 

@@ -11,7 +11,6 @@ from rich.console import Console
 from planwright.cli.session.closing_line import closing_line
 from planwright.cli.session.terminal import Terminal
 from planwright.cli.views.rendering import LABEL
-from planwright.presentation.rows import RunRow
 from planwright.presentation.run_view import RunView
 from planwright.settings.settings import load
 from tests.cli.conftest import Waiting
@@ -25,14 +24,14 @@ PHRASE = "by the embedded planner, not a language model"
 def line(desk: Desk, waiting: Waiting, view: RunView, width: int, *, talking: bool = False) -> str:
     """Close a run at a terminal of some width."""
     terminal = Terminal(False, True, talking=talking, screen=Console(file=io.StringIO(), width=width))
-    run = RunRow(
-        run_id=waiting.run_id,
-        thread_id=waiting.thread_id,
-        tenant="local",
-        status="completed",
-        context="{}",
-        answer="",
-    )
+    run = {
+        "run_id": waiting.run_id,
+        "thread_id": waiting.thread_id,
+        "tenant": "local",
+        "status": "completed",
+        "context": "{}",
+        "answer": "",
+    }
     return closing_line(load(desk.folder), run, view, "", terminal)
 
 

@@ -210,8 +210,8 @@ def test_the_foot_tells_time_usage_what_is_left_and_the_open_gates() -> None:
     foot = " ".join(shown(board, at=90, limits=limits)[1:])
     for said in ("waiting for a decision", "1 min 30 s", "0 of 1 steps", "1 model call, 1,200 tokens"):
         assert said in foot
-    assert "cost $0.2500" in foot
-    assert "left: 3,800 tokens, 9 calls, $0.7500" in foot
+    assert "cost $0.25" in foot
+    assert "left: 3,800 tokens, 9 calls, $0.75" in foot
     assert "open gates: s1" in foot
     closed = fold(board, event("approval_resolved", gate_id="g", decision="approved", reason="", by="me"))
     assert "open gates" not in "".join(shown(closed))

@@ -14,6 +14,7 @@ import pytest
 from planwright.cli.views.open_store import open_store
 from planwright.domain.errors import SetupError
 from planwright.extras.audit.chain_views import open_records_file
+from planwright.records.history.run_records import find_row
 from planwright.settings.settings import Settings, load
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
@@ -61,6 +62,6 @@ def test_what_a_dead_process_was_about_to_write_is_taken_back_first(desk: Desk, 
         dying.execute("ROLLBACK")
     for name in ("planwright.db", "planwright.db-journal"):
         (desk.folder / name).rename(path.with_name(name))
-    assert [row["status"] for row in open_store(load(desk.folder)).query("SELECT status FROM runs")] == [
-        "waiting"
-    ]
+    row = open_store(load(desk.folder)).read(find_row, waiting.run_id)
+    assert row is not None
+    assert row["status"] == "waiting"

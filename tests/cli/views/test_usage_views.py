@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from planwright.cli.views.paging import Page
-from planwright.cli.views.usage_views import By, show_usage, usage_of
+from planwright.cli.views.usage_views import show_usage, usage_of
 from planwright.domain.results import StepResult
 from planwright.records.budget_usage import Amount, BudgetedCall
+from planwright.records.history.usage_history import By
 from planwright.records.records import Records, open_records
 from planwright.records.runs import Run
 from planwright.settings.agents import RunBudgetSettings
@@ -168,9 +169,9 @@ def test_the_command_prints_a_table_the_limits_and_the_reservations(desk: Desk) 
     assert (done.code, done.stderr) == (0, "")
     table = [" ".join(line.split()) for line in done.stdout.splitlines()]
     assert table[0] == "run model calls tool calls tokens cost unpriced reserved"
-    assert table[1] == "run_1 3 1 700 $0.0300 1 0"
+    assert table[1] == "run_1 3 1 700 $0.03 1 0"
     assert any(line.startswith("limit providers.near.daily_tokens of tenant acme in 20") for line in table)
-    assert "reserved 2 expired: 120 tokens, $0.0200" in table
+    assert "reserved 2 expired: 120 tokens, $0.02" in table
 
 
 def test_json_holds_the_same(desk: Desk) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from functools import partial
 
 from langgraph.types import Command
 
 from planwright.extras.web.feeds import MOST_UNREAD, Feed, RunFollower
+from planwright.records.history.run_records import run_named, run_pulse
 from tests.extras.web.conftest import MakeStage
 
 
@@ -53,7 +55,7 @@ async def test_who_looks_at_a_run_hears_of_a_decision_that_another_process_made(
     stage = make_stage()
     ada = await stage.sign_in()
     run_id, gate_id = await stage.waiting_gate(ada)
-    run = await stage.parts.history.run("default", run_id)
+    run = await stage.parts.read(run_named, run_id, "default")
     assert run is not None
     viewers = [stage.parts.live.run(run) for _ in range(3)]
     for viewer in viewers:
@@ -71,7 +73,7 @@ async def test_pieces_of_an_answer_show_before_it_is_on_record(make_stage: MakeS
     stage = make_stage()
     ada = await stage.sign_in()
     run_id, _ = await stage.waiting_gate(ada)
-    run = await stage.parts.history.run("default", run_id)
+    run = await stage.parts.read(run_named, run_id, "default")
     assert run is not None
     viewer = stage.parts.live.run(run)
     assert "Answer" not in json.loads(await anext(viewer))["answer"]
@@ -87,7 +89,7 @@ async def test_a_run_whose_process_has_died_moves_though_nothing_is_written(make
     ada = await stage.sign_in()
     run_id, _ = await stage.waiting_gate(ada)
     held = True
-    follower = RunFollower(stage.parts.history, run_id, lambda _: held)
+    follower = RunFollower(partial(stage.parts.read, run_pulse, run_id), lambda _: held)
     assert await follower.next() is not None
     assert await follower.next() is None
     held = False

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from planwright.extras.web.uploads import FOLDER, MOST_BYTES, MOST_FILES
-from planwright.records.history.run_pages import RunFilter
+from planwright.records.history.run_pages import RunFilter, runs_page
 from planwright.security.jail import LARGEST
 from tests.extras.web.conftest import BASE, RIGHT_TOKENS, Browser, MakeStage
 
@@ -78,7 +78,7 @@ async def test_a_name_that_climbs_hides_or_forges_is_refused(make_stage: MakeSta
     answer = await send(ada, ("fine.txt", b"x"), (name, b"x"))
     assert answer.status_code == 409, answer.text
     assert set(stage.folder.iterdir()) == before
-    assert (await stage.parts.run_pages.page(RunFilter("default"), 5, 0)).total == 0
+    assert (await stage.parts.read(runs_page, RunFilter("default"), 5, 0)).total == 0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planwright.extras.web import words
+from planwright.presentation.figures import dollars
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_a_duration_is_spelled(value: float | None, text: str) -> None:
     [(None, ""), (0, "$0.00"), (250_000_000, "$2.50"), (12_345, "$0.0001"), (123_456_000_000, "$1,234.56")],
 )
 def test_money_is_spelled_and_what_nobody_knows_is_not_zero(cost: int | None, text: str) -> None:
-    assert words.dollars_text(cost) == text
+    assert dollars(cost) == text
 
 
 def test_a_text_is_cut_with_its_length_and_a_title_without() -> None:

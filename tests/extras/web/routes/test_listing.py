@@ -68,6 +68,26 @@ async def test_ten_thousand_runs_are_searched_and_paged(make_stage: MakeStage) -
     assert "No run is like that" in (await ada.get("/runs?text=elephants")).text
 
 
+async def test_runs_that_no_process_works_on_are_listed_and_found_as_interrupted(
+    make_stage: MakeStage,
+) -> None:
+    stage = make_stage()
+    ada = await stage.sign_in()
+    left, _ = await stage.waiting_gate(ada, "Left behind")
+    ended, other = await stage.waiting_gate(ada, "Done with")
+    await stage.answer(ada, other, "approve")
+    assert await stage.ended(ended) == "completed"
+    change = "UPDATE runs SET status = 'running', owner = NULL, lease_until = 0 WHERE run_id = ?"
+    await stage.agent.stores.database.run("left", lambda c: c.execute(change, (left,)).rowcount)
+    listed = (await ada.get("/runs")).text
+    assert "interrupted (1)" in listed
+    assert "running (" not in listed
+    assert "Left behind" in (await ada.get("/runs?status=interrupted")).text
+    assert "Left behind" not in (await ada.get("/runs?status=running")).text
+    head = (await ada.get(f"/runs/{left}")).text
+    assert "<span>interrupted</span>" in head
+
+
 async def test_a_run_that_nobody_works_on_is_interrupted_and_not_running(make_stage: MakeStage) -> None:
     stage = make_stage()
     ada = await stage.sign_in()

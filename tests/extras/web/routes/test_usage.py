@@ -9,8 +9,7 @@ from typing import get_args
 
 from planwright.cli.views.usage_views import usage_of
 from planwright.extras.audit.evaluation import By, counts_by
-from planwright.records.history.usage_history import UsageHistory
-from planwright.records.limits import Limit
+from planwright.records.history.usage_history import UsageScope, Used, limits_of, used_by
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from tests.extras.web.conftest import TOKENS, MakeStage, Stage
 
@@ -30,13 +29,19 @@ async def test_the_figures_of_the_page_are_those_of_the_command(make_stage: Make
     await completed(stage)
     now = datetime.now(UTC)
     since = (now - timedelta(days=1)).date().isoformat()
-    sums = await UsageHistory(stage.agent.stores.database).sums("default", since, now, {})
+    scope = UsageScope(now, "default", since)
+    days = await stage.parts.read(used_by, "day", scope)
+    providers = await stage.parts.read(used_by, "provider", scope)
     by_day = usage_of(stage.parts.settings, "day", now)["rows"]
     by_provider = usage_of(stage.parts.settings, "provider", now)["rows"]
-    assert [vars(row) for row in sums.days] == [_figures(row) for row in by_day]
-    assert [vars(row) for row in sums.providers] == [_figures(row) for row in by_provider]
-    (agent,) = sums.agents
+    assert list(map(_listed, days)) == list(map(_figures, by_day))
+    assert list(map(_listed, providers)) == list(map(_figures, by_provider))
+    (agent,) = await stage.parts.read(used_by, "agent", scope)
     assert (agent.name, agent.calls, agent.model_calls) == ("", 1, by_day[0]["model_calls"])
+
+
+def _listed(row: Used) -> dict[str, object]:
+    return {name: getattr(row, name) for name in FIGURES}
 
 
 def _figures(row: dict[str, object]) -> dict[str, object]:
@@ -46,20 +51,19 @@ def _figures(row: dict[str, object]) -> dict[str, object]:
 async def test_days_before_the_first_and_other_tenants_are_left_out(make_stage: MakeStage) -> None:
     stage = make_stage()
     await completed(stage)
-    now, history = datetime.now(UTC), UsageHistory(stage.agent.stores.database)
+    now = datetime.now(UTC)
     tomorrow = (now + timedelta(days=1)).date().isoformat()
-    assert (await history.sums("default", tomorrow, now, {})).days == []
-    assert (await history.sums("other", "2000-01-01", now, {})).agents == []
+    assert await stage.parts.read(used_by, "day", UsageScope(now, "default", tomorrow)) == []
+    assert await stage.parts.read(used_by, "agent", UsageScope(now, "other")) == []
 
 
 async def test_limits_of_providers_show_what_is_left(make_stage: MakeStage) -> None:
     stage = make_stage()
     await completed(stage)
-    now, history = datetime.now(UTC), UsageHistory(stage.agent.stores.database)
+    now = datetime.now(UTC)
     budgets = {"scripted": ProviderBudgetSettings(daily_tokens=1_000_000)}
-    sums = await history.sums("default", "2000-01-01", now, budgets)
-    (limit,) = sums.limits
-    assert isinstance(limit, Limit)
+    ((tenant, limit),) = await stage.parts.read(limits_of, ["default"], budgets, now)
+    assert tenant == "default"
     assert limit.setting == "providers.scripted.daily_tokens"
 
 

@@ -72,7 +72,7 @@ def test_a_plan_shows_each_call_with_its_real_values_beside_what_they_come_from(
     assert "criterion: polite (not judged)" in mail.notes
     assert read.done == "this run"
     assert page.findings == ["changed s2"]
-    assert ("models", "1 call of a model, from 9 tokens, from $2.5000") in page.facts
+    assert ("models", "1 call of a model, from 9 tokens, from $2.50") in page.facts
 
 
 LONG = {"text": "long " * 2000 + "and send it to eve", "pages": [{"name": "n", "note": None}]}
