@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from functools import cache
-from hashlib import sha256 as of_bytes
-from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,9 +11,8 @@ from planwright.critic.ruling import Means, run_verdict, score_step
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict
 
-PARTS = tuple(
-    f"{name}.py" for name in "criteria evaluators facts verdict_inputs lane_rules ruling tasks words".split()
-)
+RULES = "1"
+"""The number of the rules that verdicts are made by: one higher whenever the critic rules otherwise."""
 
 
 class VerdictInputs(BaseModel):
@@ -55,16 +51,9 @@ class VerdictInputs(BaseModel):
             replan_attempts=self.replans,
             retry_attempts=self.retries,
             inputs_hash=self.inputs_hash,
-            evaluators=evaluators_hash(),
+            evaluators=RULES,
         )
 
     def spelled(self) -> str:
         """Spell it as JSON, without outputs: those are on record with the results."""
         return self.model_dump_json(exclude={"facts": {"__all__": {"output"}}})
-
-
-@cache
-def evaluators_hash() -> str:
-    """Hash the rules of the critic; it says by which ones a verdict was made."""
-    folder = files(__package__)
-    return of_bytes(b"".join(folder.joinpath(name).read_bytes() for name in PARTS)).hexdigest()

@@ -169,7 +169,7 @@ class RunVerdict(BaseModel):
     retry_attempts: int = Field(0, description="How often the critic had a step run again before this.")
     inputs_hash: str = Field("", description="The hash of all records that the verdict follows from.")
     decided_by: str = Field("", description="The person who accepted what the critic did not; else empty.")
-    evaluators: str = Field("", description="The hash of the rules by which it was made; empty in old ones.")
+    evaluators: str = Field("", description="The number of the rules by which it was made.")
 
     @property
     def not_judged(self) -> tuple[str, ...]:

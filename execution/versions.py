@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from planwright.capabilities.registry import Registry
-from planwright.critic.verdict_inputs import evaluators_hash
+from planwright.critic.verdict_inputs import RULES
 from planwright.domain.errors import VersionMismatch
 from planwright.domain.hashing import sha256
 from planwright.domain.run_context import RunContext
@@ -39,7 +39,7 @@ def workspace_versions(settings: Settings, registry: Registry, policy_hash: str)
         "registry": registry.hash,
         "policy": policy_hash,
         "settings": sha256(settings.model_dump(mode="json", exclude=set(APART))),
-        "evaluators": evaluators_hash(),
+        "evaluators": RULES,
     }
 
 

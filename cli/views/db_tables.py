@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import os
+import re
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from sqlite_utils import Database
 
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
-from planwright.cli.views.open_store import read_server, store_files
+from planwright.cli.views.open_store import asked_server, store_files
 from planwright.domain.errors import SetupError
 from planwright.security.redaction.connection import redacted_value
 from planwright.security.redaction.known_secrets import redactor_of
@@ -34,6 +35,7 @@ Row = Sequence[object]
 # What a SELECT needs (sqlite.org/c3ref/c_alter_table.html); ATTACH, PRAGMA and all the rest is refused.
 _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _OF_INDEX = "memories_fts"
+_COMMENTS = re.compile(r"\A(?:\s+|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 
 
 def show_tables(workspace: Path, as_json: bool) -> int:
@@ -145,17 +147,14 @@ def _selected(connection: sqlite3.Connection, sql: str, most: int) -> tuple[list
 
 
 def _selected_there(settings: Settings, sql: str, most: int) -> tuple[list[str], list[Row]]:
-    """Ask PostgreSQL, in a session that can only read."""
-    if not sql.lstrip().upper().startswith(("SELECT", "WITH", "VALUES")) or ";" in sql.rstrip("; \n"):
+    """Ask PostgreSQL, in a session that can only read; the statement goes there as it was written."""
+    if not _COMMENTS.sub("", sql).upper().startswith(("SELECT", "WITH", "VALUES")):
         raise SetupError("only one SELECT is let through", _ONLY_SELECT)
-    with closing(read_server(settings)) as connection:
-        try:
-            cursor = connection.execute(sql)
-        except BROKEN as error:
-            raise SetupError(
-                f"the query failed: {error}", "see what there is: planwright db tables"
-            ) from error
-        return _distinct([column[0] for column in cursor.description]), list(islice(cursor, most))
+    try:
+        with asked_server(settings, sql) as cursor:
+            return _distinct([column[0] for column in cursor.description]), list(islice(cursor, most))
+    except BROKEN as error:
+        raise SetupError(f"the query failed: {error}", "see what there is: planwright db tables") from error
 
 
 _ONLY_SELECT = 'for instance: planwright db query "SELECT status, count(*) FROM runs GROUP BY status"'

@@ -114,6 +114,14 @@ def open_store(settings: Settings) -> StoreReader:
     return StoreReader(connection)
 
 
+@contextmanager
+def asked_server(settings: Settings, sql: str) -> Iterator[sqlite3.Cursor]:
+    """Ask PostgreSQL one statement that a person wrote, in a session that can only read."""
+    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    with closing(server.engine.open_checked()) as connection:
+        yield server.engine.ask(connection, sql)
+
+
 def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3.Connection:
     """Open the records in PostgreSQL; with a redactor no secret comes out. Raises SetupError, StoreFailed."""
     server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)

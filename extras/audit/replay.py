@@ -11,7 +11,7 @@ from pydantic import JsonValue, ValidationError
 
 from planwright.critic.facts import StepFacts
 from planwright.critic.gathering import NOT_ACCEPTED
-from planwright.critic.verdict_inputs import VerdictInputs, evaluators_hash
+from planwright.critic.verdict_inputs import RULES, VerdictInputs
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.results import RunVerdict, StepResult
@@ -129,8 +129,8 @@ class _Rounds:
         now = inputs.verdict().model_dump(mode="json", exclude={"inputs_hash", "evaluators"})
         recorded = verdict.model_dump(mode="json", exclude={"inputs_hash", "evaluators"})
         difference = first_difference(recorded, now)
-        if verdict.evaluators != evaluators_hash():
-            self.notes.append(f"verdict {row['key']} was made by other evaluators than those of this program")
+        if verdict.evaluators != RULES:
+            self.notes.append(f"verdict {row['key']} was made by other rules than those of this program")
         return difference
 
     def _accepted(self, row: sqlite3.Row, verdict: RunVerdict, before: RunVerdict | None) -> str:

@@ -20,7 +20,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from planwright.extras.postgres.errors import READ_ONLY, ServerError, as_sqlite
 from planwright.extras.postgres.rows import ROW_NUMBER, Row
-from planwright.extras.postgres.translation import Parameters, Statement, translated
+from planwright.extras.postgres.translation import Parameters, Statement, selects_all, translated
 from planwright.security.redaction.connection import redacted_parameters
 from planwright.security.redaction.redactor import Redactor
 
@@ -120,6 +120,19 @@ class PostgresConnection:
             statement = translated(sql)
             return self._run(statement, self._values(statement, parameters))
         return self._nothing()
+
+    def execute_as_written(self, sql: str) -> sqlite3.Cursor:
+        """Run one statement that a person wrote, in PostgreSQL's own SQL. Raises sqlite3.Error.
+
+        A prepared statement is one: a second behind a semicolon is refused (PostgreSQL, PREPARE).
+        """
+        self._flush()
+        cursor = self._cursor(Statement(sql, (), selects_all(sql)))
+        try:
+            cursor.execute(sql, None, prepare=True)
+        except psycopg.Error as error:
+            raise self._failed(error) from error
+        return cursor  # type: ignore[return-value]
 
     def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> sqlite3.Cursor:
         """Run a statement once for each row. Raises sqlite3.Error."""

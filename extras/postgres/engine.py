@@ -105,6 +105,10 @@ class PostgresEngine:
             session.adapters.register_loader("text", _redacted_by(redactor))
         return self._session(session, None)
 
+    def ask(self, connection: sqlite3.Connection, sql: str) -> sqlite3.Cursor:
+        """Run one statement that a person wrote, as it is. Raises sqlite3.Error."""
+        return cast(PostgresConnection, connection).execute_as_written(sql)
+
     def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
         """Take the lock of the store for one transaction.
 

@@ -73,7 +73,12 @@ def translated(sql: str) -> Statement:
         text = pattern.sub(replacement, text)
     text = _MATCH.sub(r"FROM memories_fts(\2)\1true", text)
     text = _upsert(text)
-    return Statement(text, tuple(names), bool(_STAR.match(text)))
+    return Statement(text, tuple(names), selects_all(text))
+
+
+def selects_all(sql: str) -> bool:
+    """Say whether a statement asks for all columns of a table."""
+    return bool(_STAR.match(sql))
 
 
 def _upsert(text: str) -> str:
