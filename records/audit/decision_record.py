@@ -85,4 +85,4 @@ class DecisionRecord(BaseModel):
     loop_guard_trips: int = 0
     """How often the loop guard noticed something."""
     versions: dict[str, str] = {}
-    """Hashes of prompts, registry, policy, profile, settings, and the number of the critic's rules, at first."""
+    """Hashes of prompts, registry, policy, profile, settings, and the number of the critic's rules."""
