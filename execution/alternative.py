@@ -16,8 +16,8 @@ from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.call_site import CallSite, effect_call
-from planwright.capabilities.gateway.pins import pin_now
-from planwright.capabilities.policy.consent import judge
+from planwright.capabilities.gateway.verified_call import NamedCall, verified_call
+from planwright.capabilities.policy.consent import consent_to
 from planwright.capabilities.registry import Registry
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.errors import (
@@ -39,7 +39,6 @@ from planwright.models.model_calls import Prompt
 from planwright.planning.taint import untrusted
 from planwright.prompts import render, section
 from planwright.records.effects.alternatives import plan_id
-from planwright.records.plans import RecordedPlan
 from planwright.records.stores import Stores
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
@@ -100,8 +99,9 @@ class Alternative:
         except (ModelError, LimitExceeded, SetupError, CapabilityRejected):
             return None
         plan = Plan(plan_id=plan_id(checked.uid), goal=f"instead of {checked.uid}", steps=(chosen.step,))
-        recorded = RecordedPlan(plan=plan, checked=[chosen], gate_id=None, kind="alternative")
-        await self._stores.plans.record(invocation.lease, recorded, invocation.clock())
+        await self._stores.plans.record(
+            invocation.lease, plan, [chosen], invocation.clock(), kind="alternative"
+        )
         return plan, chosen
 
     def _prompt(
@@ -150,25 +150,17 @@ class Alternative:
         name = failed.step.capability or ""
         tainted = failed.tainted or untrusted([name], self._registry)  # the error may hold others' words
         context = self._call_context.on_behalf_of(*requester, tainted=tainted)
-        judged = judge(tool, args, context, self._settings.approval.of_plan)
-        if judged.denied or judged.asks:
+        judged = consent_to(tool, args, context, self._settings.approval.of_plan)
+        if judged.asks:
             raise CapabilityRejected(judged.reason)
         step = PlanStep(
             id=failed.step.id, capability=tool.name, params=args, description=failed.step.description
         )
-        chosen = VerifiedStep(
-            step=step,
-            uid=f"step_{sha256([invocation.run_id, failed.uid, 'instead', tool.name, args])[:16]}",
-            needs=failed.needs,
-            effect=tool.effect,
-            mode=tool.mode,
-            risk=tool.risk,
-            gated=False,
-            reason=judged.reason,
-            tainted=tainted,
-        )
+        uid = f"step_{sha256([invocation.run_id, failed.uid, 'instead', tool.name, args])[:16]}"
+        call = NamedCall(step, uid, failed.needs)
+        chosen = verified_call(call, tool, judged, self._registry, context)
         await self._check_new(chosen, tool, failed.uid, invocation)
-        return chosen.model_copy(update={"pin": pin_now(chosen, self._registry, self._call_context)})
+        return chosen
 
     async def _check_new(
         self, chosen: VerifiedStep, capability: Capability, instead_of: str, invocation: Invocation

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from pydantic import JsonValue
 
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known, known_arguments
-from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.capabilities.gateway.pins import pin_now
+from planwright.capabilities.gateway.verified_call import NamedCall, verified_call
 from planwright.domain.chain import Chain
 from planwright.domain.doubt import DENIED
 from planwright.domain.errors import CapabilityRejected, RunError
@@ -46,12 +46,12 @@ def parts_of(
     attempt = len(earlier_uids(run_id, checked))
     base = uid_of(run_id, checked.step, checked.needs, 0)
     parts: list[VerifiedStep] = []
-    for number, call in enumerate(chain.calls, 1):
-        capability = gateway.registry.get(call.capability)
+    for number, link in enumerate(chain.calls, 1):
+        capability = gateway.registry.get(link.capability)
         if capability is None:
-            raise CapabilityRejected(f"{call.capability}, a part of {chain.name}, is no longer there")
+            raise CapabilityRejected(f"{link.capability}, a part of {chain.name}, is no longer there")
         capability = capability.narrowed(
-            {**capability.defaults, **known_arguments(call, args)}, gateway.call_context
+            {**capability.defaults, **known_arguments(link, args)}, gateway.call_context
         )
         uids = [_part_uid(base, chain, number, again) for again in range(attempt + 1)]
         while (last := settled(uids[-1])) and last.code == DENIED:  # made again, under another key
@@ -60,15 +60,15 @@ def parts_of(
         step = PlanStep(
             id=f"{checked.step.id[:60]}.{number}",
             capability=capability.name,
-            params=call.arguments,
+            params=link.arguments,
             description=f"Step {number} of the chain {chain.name}.",
             timeout_s=checked.step.timeout_s,
         )
         read = {part.step.capability or "" for part in parts}
         tainted = checked.tainted or untrusted(read, gateway.registry)
-        part = _checked(step, next(done, uids[-1]), capability, parts, tainted=tainted)
-        pin = pin_now(part, gateway.registry, gateway.call_context)
-        parts.append(part.model_copy(update={"pin": pin}))
+        call = NamedCall(step, next(done, uids[-1]), tuple(part.uid for part in parts[-1:]))
+        context = replace(gateway.call_context, tainted=tainted)
+        parts.append(verified_call(call, capability, None, gateway.registry, context))
     return parts
 
 
@@ -108,21 +108,3 @@ def shown_parts(
 
 def _part_uid(base: str, chain: Chain, number: int, again: int) -> str:
     return "step_" + sha256([base, chain.hash, number, again])[:16]
-
-
-def _checked(
-    step: PlanStep, uid: str, capability: Capability, before: list[VerifiedStep], *, tainted: bool
-) -> VerifiedStep:
-    return VerifiedStep(
-        step=step,
-        uid=uid,
-        needs=tuple(part.uid for part in before[-1:]),
-        effect=capability.effect,
-        mode=capability.mode,
-        risk=capability.risk,
-        gated=False,
-        reason="a part of a chain",
-        undeclared=capability.is_unknown,
-        asks_once=capability.may == "asks_once",
-        tainted=tainted,
-    )

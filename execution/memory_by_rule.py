@@ -10,8 +10,8 @@ from pydantic import JsonValue
 from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
-from planwright.capabilities.gateway.pins import pin_now
-from planwright.capabilities.policy.consent import judge
+from planwright.capabilities.gateway.verified_call import NamedCall, verified_call
+from planwright.capabilities.policy.consent import consent_to
 from planwright.capabilities.policy.file import DEFAULT, Policy
 from planwright.domain.errors import CapabilityError, LimitExceeded
 from planwright.domain.hashing import sha256
@@ -19,7 +19,7 @@ from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.verified_step import VerifiedStep
 from planwright.language.first_person import says
-from planwright.records.plans import Plans, RecordedPlan
+from planwright.records.plans import Plans
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
@@ -41,8 +41,7 @@ class Remembering:
             if checked is None:
                 return
             plan = Plan(plan_id=f"remember_{proposal.id}", goal="Remember", steps=(checked.step,))
-            recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None, kind="memory")
-            await self._plans.record(invocation.lease, recorded, invocation.clock())
+            await self._plans.record(invocation.lease, plan, [checked], invocation.clock(), kind="memory")
             site = CallSite(
                 lease=invocation.lease,
                 plan_hash=plan.plan_hash,
@@ -64,20 +63,13 @@ class Remembering:
         args: dict[str, JsonValue] = {"text": proposal.text, "tags": list(proposal.tags)}
         call_context = self._gateway.call_context
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
-        judged = judge(capability, args, call_context.on_behalf_of(*requester), approval.of_tool)
-        if judged.asks or judged.denied or not names_memory(call_context.policy, judged.ruling.rule):
+        context = call_context.on_behalf_of(*requester)
+        judged = consent_to(capability, args, context, approval.of_tool)
+        if judged.asks or not names_memory(call_context.policy, judged.ruling.rule):
             return None
-        checked = VerifiedStep(
-            step=PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said"),
-            uid=f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}",
-            needs=(),
-            effect=capability.effect,
-            mode=capability.mode,
-            risk=capability.risk,
-            gated=False,
-            reason=judged.reason,
-        )
-        return checked.model_copy(update={"pin": pin_now(checked, self._gateway.registry, call_context)})
+        step = PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said")
+        uid = f"step_{sha256([invocation.run_id, 'remember', proposal.id])[:16]}"
+        return verified_call(NamedCall(step, uid), capability, judged, self._gateway.registry, context)
 
 
 def names_memory(rules: Policy, where: str) -> bool:

@@ -14,10 +14,9 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.compose import compose_chain
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.contract import Capability
-from planwright.capabilities.gateway.pins import pin_now
 from planwright.capabilities.gateway.redact import refuse_secrets
-from planwright.capabilities.policy import decide as policy
-from planwright.capabilities.policy.consent import DENIES, TAINTED_FROM, Judgement, judge
+from planwright.capabilities.gateway.verified_call import NamedCall, verified_call
+from planwright.capabilities.policy.consent import TAINTED_FROM, consent_to
 from planwright.capabilities.registry import Registry
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.chain import CREATE_CHAIN
@@ -33,7 +32,7 @@ from planwright.models.conversation.call_arguments import flaw_of, wire_name
 from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
 from planwright.prompts import section
-from planwright.records.plans import Plans, RecordedPlan
+from planwright.records.plans import Plans
 from planwright.settings.profile import RunProfile
 from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
@@ -181,43 +180,14 @@ class CallReader:
         ):  # that of a delegation refuses steps of a plan
             await asyncio.to_thread(capability.check, args, context)
         capability = capability.narrowed(args, context)
-        judged = judge(capability, args, context, self._ask_from)
-        if judged.denied:
-            raise CapabilityRejected(f"{DENIES} {capability.name}: {judged.ruling.why}")
+        judged = consent_to(capability, args, context, self._ask_from)
         surface = Surface(capability.effect, capability.mode, capability.risk)
         if capability.name == DELEGATE:
             args, surface = self._delegation(args, tools)
-        return self._step(capability, id_, args, surface, judged, context)
-
-    def _step(
-        self,
-        capability: Capability,
-        id_: str,
-        args: dict[str, JsonValue],
-        surface: Surface,
-        judged: Judgement,
-        context: CallContext,
-    ) -> VerifiedStep:
-        """Name a call for good, by its place in the run and its arguments."""
-        checked = VerifiedStep(
-            step=PlanStep(
-                id=id_, capability=capability.name, params=args, description=capability.description
-            ),
-            uid=f"step_{sha256([context.run_id, id_, capability.name, args])[:16]}",
-            needs=(),
-            effect=surface.effect,
-            mode=surface.mode,
-            risk=surface.risk,
-            gated=judged.asks,
-            asks=judged.asks,
-            reason=judged.reason,
-            policy=policy.evidence(judged.ruling, context) if judged.asks else None,
-            chain=capability.chain,
-            undeclared=capability.is_unknown,
-            asks_once=capability.may == "asks_once",
-            tainted=context.tainted,
-        )
-        return checked.model_copy(update={"pin": pin_now(checked, self.registry, context)})
+        step = PlanStep(id=id_, capability=capability.name, params=args, description=capability.description)
+        uid = f"step_{sha256([context.run_id, id_, capability.name, args])[:16]}"
+        checked = verified_call(NamedCall(step, uid), capability, judged, self.registry, context)
+        return checked.model_copy(update=surface._asdict())
 
     def _delegation(
         self, args: dict[str, JsonValue], tools: Mapping[str, Capability]
@@ -291,6 +261,5 @@ async def record_calls(
     batch = batch_of(calls, goal, key)
     checked = [call.checked for call in calls if call.checked is not None]
     if checked:
-        recorded = RecordedPlan(plan=batch, checked=checked, gate_id=None, kind="calls")
-        await plans.record(invocation.lease, recorded, invocation.clock())
+        await plans.record(invocation.lease, batch, checked, invocation.clock(), kind="calls")
     return batch.plan_hash

@@ -18,7 +18,6 @@ from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.effects.done_before import EarlierEffect, done_before
 from planwright.records.effects.undone import CALLS, undone_steps
-from planwright.records.plans import RecordedPlan
 from planwright.records.runs import Run, begin_run, run_of
 from planwright.store.database import Database
 
@@ -67,19 +66,16 @@ class ForkSource:
     `undone` those of steps with one that was undone, or may have been.
     """
 
-    recorded: RecordedPlan | None
+    plan: Plan | None
     """The verified plan of the source; None where it has none."""
+    checked: list[VerifiedStep]
+    """Its steps as verified."""
     results: dict[str, StepResult]
     """How its steps ended, by uid."""
     uncertain: frozenset[str]
     """Uids of steps and calls with an effect of which nobody knows whether it happened."""
     undone: frozenset[str] = frozenset()
     """Uids of steps with an effect that was undone, or may have been."""
-
-    @property
-    def checked(self) -> list[VerifiedStep]:
-        """The verified steps of the plan, in dependency order."""
-        return self.recorded.checked if self.recorded else []
 
 
 class Forks:
@@ -135,9 +131,9 @@ class Forks:
             settled = connection.execute("SELECT uid, result FROM steps WHERE run_id = ?", (run_id,))
             results = {uid: StepResult.model_validate_json(result) for uid, result in settled}
             uncertain = frozenset(uid for (uid,) in connection.execute(_UNCERTAIN, (run_id,)))
-            recorded = None if row is None else _recorded(row)
-            undone = _undone(connection, run_id, recorded.checked if recorded else [], results)
-            return ForkSource(recorded, results, uncertain, undone)
+            plan, checked = (None, []) if row is None else _verified(row)
+            undone = _undone(connection, run_id, checked, results)
+            return ForkSource(plan, checked, results, uncertain, undone)
 
         return await self._database.read(job)
 
@@ -280,6 +276,6 @@ def not_over(run_id: str, thread_id: str) -> RunError:
     )
 
 
-def _recorded(row: sqlite3.Row) -> RecordedPlan:
+def _verified(row: sqlite3.Row) -> tuple[Plan, list[VerifiedStep]]:
     checked = [VerifiedStep.model_validate(entry) for entry in json.loads(row["checked"])]
-    return RecordedPlan(plan=Plan.model_validate_json(row["plan"]), checked=checked, gate_id=row["gate_id"])
+    return Plan.model_validate_json(row["plan"]), checked

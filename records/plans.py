@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import JsonValue
 
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import canonical_json, sha256, stored_json
@@ -25,24 +25,14 @@ from planwright.store.fencing import held, ride
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]
 
 
-class RecordedPlan(BaseModel):
-    """A plan that passed verification; `gate_id` and `card` when a person has to approve it first.
+@dataclass(frozen=True)
+class PlanGate:
+    """The gate at which a person has to approve a plan first."""
 
-    The calls of one reply in an agentic loop are kept the same way, as kind `calls`, and what is remembered
-    by a rule as kind `memory`.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    plan: Plan
-    """The plan as verified."""
-    checked: list[VerifiedStep]
-    """Its steps as verified."""
-    gate_id: str | None
-    """Id of the gate that has to be approved first; None where no person is asked."""
-    card: dict[str, JsonValue] | None = None
-    """What that gate shows; None where no person is asked."""
-    kind: PlanKind = "plan"
-    """What it is: a plan, the calls of a reply, or another row of calls."""
+    id: str
+    """Its id."""
+    card: Mapping[str, JsonValue]
+    """What it shows."""
 
 
 @dataclass(frozen=True)
@@ -64,15 +54,27 @@ class Plans:
         self._database = database
         self._riding: dict[tuple[str, str], RunnablePlan] = {}  # recorded here, and not committed yet
 
-    async def record(self, lease: Lease, recorded: RecordedPlan, at: datetime) -> None:
+    async def record(
+        self,
+        lease: Lease,
+        plan: Plan,
+        checked: Sequence[VerifiedStep],
+        at: datetime,
+        *,
+        kind: PlanKind = "plan",
+        gate: PlanGate | None = None,
+    ) -> None:
         """Keep a verified plan; only plans kept here can be executed.
+
+        The calls of one reply are kept the same way, as kind `calls`; parts of a chain, an alternative and
+        what is remembered by a rule as theirs.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
         had a gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
         about rides: no effect of it is on record before it.
         """
-        plan, checked = recorded.plan, stored_json(recorded.checked)
-        card = None if recorded.card is None else canonical_json(recorded.card)
+        steps = stored_json(checked)
+        gate_id, card = (gate.id, canonical_json(dict(gate.card))) if gate else (None, None)
 
         def job(connection: sqlite3.Connection) -> None:
             connection.execute(
@@ -84,15 +86,15 @@ class Plans:
                 " card = CASE WHEN plans.gate_id IS excluded.gate_id THEN plans.card"
                 " ELSE coalesce(excluded.card, plans.card) END,"
                 " gate_id = coalesce(excluded.gate_id, plans.gate_id)",
-                (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, stored_json(plan), checked)
-                + (recorded.gate_id, at.isoformat(), recorded.kind, card),
+                (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, stored_json(plan), steps)
+                + (gate_id, at.isoformat(), kind, card),
             )
 
-        if recorded.gate_id is not None:
+        if gate is not None:
             await self._database.run("plan", held(lease, job))
             return
         key = (lease.run_id, plan.plan_hash)
-        plan_on_its_way = RunnablePlan(recorded.kind, {step.uid: step for step in recorded.checked})
+        plan_on_its_way = RunnablePlan(kind, {step.uid: step for step in checked})
         self._riding[key] = plan_on_its_way
 
         def arrived(_: object) -> None:

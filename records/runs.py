@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import uuid
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
@@ -284,6 +285,11 @@ def begin_run(connection: sqlite3.Connection, run: Run) -> None:
         (run.run_id, run.thread_id, run.tenant, run.status, run.request)
         + (json.dumps(run.messages), json.dumps(run.context), run.started_at, run.thread_id),
     )
+
+
+def new_run_id() -> str:
+    """Make the id of a run."""
+    return f"run_{uuid.uuid4().hex[:16]}"
 
 
 def run_of(row: sqlite3.Row) -> Run:

@@ -24,7 +24,7 @@ from planwright.capabilities.gateway.pins import check_files, check_pin, code_pi
 from planwright.capabilities.gateway.read_files import files_read
 from planwright.capabilities.gateway.recorded import recorded
 from planwright.capabilities.gateway.redact import refuse_secrets
-from planwright.capabilities.policy.consent import DENIES, Judgement, judge
+from planwright.capabilities.policy.consent import Judgement, consent_to
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import (
     CallRefused,
@@ -210,7 +210,7 @@ class Gateway:
             await asyncio.to_thread(capability.check, args, self.call_context)
         return args
 
-    def judge(
+    def consent(
         self, capability: Capability, args: dict[str, JsonValue], site: CallSite, kind: PlanKind
     ) -> Judgement:
         """Judge a call whose arguments are known, narrowed to them. Raises CapabilityForbidden for a deny."""
@@ -220,10 +220,7 @@ class Gateway:
         context = self.call_context.on_behalf_of(
             *requester, tainted=checked.tainted, decided=checked.decisions
         )
-        judged = judge(capability, args, context, ask_from)
-        if judged.denied:
-            raise CapabilityForbidden(f"{DENIES} {capability.name}: {judged.ruling.why}")
-        return judged
+        return consent_to(capability, args, context, ask_from)
 
     async def _permit(
         self,
@@ -236,7 +233,7 @@ class Gateway:
     ) -> Permit:
         """Raise CapabilityForbidden for a call that nobody approved; say whether a person decided over it."""
         await check_files(site.checked, plan.approved, self.registry, self.call_context)
-        judged = self.judge(capability, args, site, plan.kind)
+        judged = self.consent(capability, args, site, plan.kind)
         if capability.varies and capability.graver_than(site.checked.risk, site.checked.effect):
             grave = f"{capability.risk}, {capability.effect}"
             raise CapabilityForbidden(f"{capability.name} was not approved as {grave}")

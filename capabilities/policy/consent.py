@@ -19,6 +19,7 @@ from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.decide import decide
 from planwright.capabilities.policy.rulings import Ruling
+from planwright.domain.errors import CapabilityForbidden
 from planwright.domain.hashing import same
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.references import has_reference
@@ -85,6 +86,16 @@ def judge(
         return Judgement(ruling, asks=True, own_gate=True, reason=ruling.reason, undecided=undecided)
     reason = by_risk.reason or ruling.reason
     return Judgement(ruling, by_risk.asks, by_risk.own_gate, reason, by_risk.own_gate)
+
+
+def consent_to(
+    capability: Capability, args: Mapping[str, JsonValue], context: CallContext, ask_from: Risk | None
+) -> Judgement:
+    """Judge one call whose arguments are known. Raises CapabilityForbidden for one that the policy denies."""
+    judged = judge(capability, args, context, ask_from)
+    if judged.denied:
+        raise CapabilityForbidden(f"{DENIES} {capability.name}: {judged.ruling.why}")
+    return judged
 
 
 def _graver(risk: Risk | None, declared: Risk) -> bool:

@@ -17,6 +17,7 @@ from planwright.capabilities.policy.file import Policy, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.risk import Risk
 from planwright.records.records import Records
 from planwright.security.jail import Jail
 from planwright.settings.approval import ApprovalSettings
@@ -112,6 +113,13 @@ def ruling_context(settings: Settings, records: Records, policy: Policy) -> Call
     )
 
 
+def as_planned(
+    capability: Capability, args: dict[str, JsonValue], context: CallContext, ask_from: Risk | None
+) -> Judgement:
+    """Judge a call as it stands in a plan, narrowed to its arguments. Raises CapabilityRejected."""
+    return judge(capability.narrowed(args, context), args, context, ask_from, references=True)
+
+
 def call_ruling(
     capability: Capability,
     args: dict[str, JsonValue] | None,
@@ -128,9 +136,8 @@ def call_ruling(
     filled = {**capability.defaults, **(args or {})}
     try:
         explanation = explain_ruling(capability, args, context, references=True)
-        narrowed = capability.narrowed(filled, context)
         in_plan, in_loop = (
-            judge(narrowed, filled, context, ask_from, references=True)
+            as_planned(capability, filled, context, ask_from)
             for ask_from in (approval.of_plan, approval.of_tool)
         )
     except CapabilityRejected as error:

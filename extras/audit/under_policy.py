@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.policy.consent import judge
+from planwright.capabilities.policy.explain import as_planned
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected, RunError
 from planwright.domain.run_context import read_context
@@ -97,8 +97,7 @@ def _judged(
         return PolicyReplay(step.step.id, name, "allow" if capability else "unknown", reason)
     context = replace(context, tainted=step.tainted, decided=step.decisions)
     try:
-        narrowed = capability.narrowed(args, context)
-        judged = judge(narrowed, args, context, approval.threshold_of(kind), references=True)
+        judged = as_planned(capability, args, context, approval.threshold_of(kind))
     except CapabilityRejected as error:
         return PolicyReplay(step.step.id, name, "deny", error.cause)
     answer: Answer = "deny" if judged.denied else "ask" if judged.asks else "allow"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +22,7 @@ from planwright.graph.entry.checks import (
     unfinished,
 )
 from planwright.records.queue.queue import END_OF_TIME
-from planwright.records.runs import Run
+from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import Settings
@@ -147,7 +146,7 @@ class Arrivals:
         messages = read_messages(entry)
         options = read_context(context)
         return Run(
-            run_id=f"run_{uuid.uuid4().hex[:16]}",
+            run_id=new_run_id(),
             thread_id=thread_id,
             tenant=options.tenant,
             status=status,

@@ -24,7 +24,7 @@ from planwright.domain.references import has_reference
 from planwright.domain.run_context import RunContext, options_of
 from planwright.models.providers.router import EMBEDDED
 from planwright.records.forks import Fork
-from planwright.records.runs import Run
+from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
 from planwright.state.agent_state import Task
 
@@ -122,7 +122,7 @@ async def write_down(stores: Stores, call: SingleCall, context: RunContext, thre
     """Write down the run of a call on a new thread. Raises RunError where the thread is not new."""
     at = (await stores.time.look()).now
     run = Run(
-        run_id=f"run_{uuid.uuid4().hex[:16]}",
+        run_id=new_run_id(),
         thread_id=thread_id,
         tenant=context.tenant,
         status="running",

@@ -24,7 +24,7 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.planning.verification import close_plan
 from planwright.records.effects.undos import PastEffect
 from planwright.records.forks import Fork
-from planwright.records.runs import Run
+from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
 from planwright.state.agent_state import Task
 
@@ -216,7 +216,7 @@ def _new_run(run: Run, thread_id: str, options: RunContext, now: datetime) -> Ru
     )
     request = f"Undo {run.run_id}: {run.request}"
     return Run(
-        run_id=f"run_{uuid.uuid4().hex[:16]}",
+        run_id=new_run_id(),
         thread_id=thread_id,
         tenant=run.tenant,
         status="running",

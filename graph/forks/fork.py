@@ -32,7 +32,7 @@ from planwright.graph.forks.fork_rules import (
 )
 from planwright.graph.wiring import Compiled
 from planwright.records.forks import Fork, ForkSource, not_over, taken
-from planwright.records.runs import Run
+from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
 from planwright.state.agent_state import Task
 from planwright.store.owners import owner_of
@@ -166,7 +166,7 @@ class Forking:
             run_id=new.run_id,
             source_run=run.run_id,
             checkpoint_id=checkpoint_id,
-            plan=source.recorded.plan if source.recorded else None,
+            plan=source.plan,
             task=(task if isinstance(task, Task) else Task(task=run.request)).model_dump(mode="json"),
             context_hash=moment.values("context_hash") or "",
             again=done_again(source, retained),
@@ -193,7 +193,7 @@ class Forking:
             run_id=run.run_id,
             at=snapshot.created_at or "",
             next=tuple(dict.fromkeys(snapshot.next)),
-            revision=source.recorded.plan.revision if source.recorded else None,
+            revision=source.plan.revision if source.plan else None,
             kept_steps=tuple(entry.step.id for entry in kept_steps(source.checked, moment.done(source), ())),
             total=len(source.checked),
         )
@@ -252,7 +252,7 @@ class Forking:
             "gate_ttl_s": context.gate_ttl_s,
         }
         return Run(
-            run_id=f"run_{uuid.uuid4().hex[:16]}",
+            run_id=new_run_id(),
             thread_id=thread_id,
             tenant=run.tenant,
             status="running",

@@ -35,7 +35,7 @@ from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
 from planwright.records.consent.gate import gate_id
 from planwright.records.effects.ledger import Ledger
-from planwright.records.plans import Plans, RecordedPlan
+from planwright.records.plans import PlanGate, Plans
 from planwright.records.stores import Stores
 from planwright.settings.approval import ApprovalSettings
 from planwright.settings.settings import Settings
@@ -91,9 +91,8 @@ def verify(
         update |= {"estimate": estimate, "draft": None}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
-        to_ask = gate_card(card, attempts, state["route"], settings) if gate else None
-        recorded = RecordedPlan(plan=plan, checked=checked, gate_id=gate, card=to_ask)
-        await stores.plans.record(invocation.lease, recorded, invocation.clock())
+        to_ask = PlanGate(gate, gate_card(card, attempts, state["route"], settings)) if gate else None
+        await stores.plans.record(invocation.lease, plan, checked, invocation.clock(), gate=to_ask)
         return update
 
     return verify

@@ -33,7 +33,6 @@ from planwright.execution.repeated_calls import done_already, once_more
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.nodes.steps.gated_call import refused
 from planwright.records.consent.gate import Decision
-from planwright.records.plans import RecordedPlan
 from planwright.records.stores import Stores
 from planwright.state.chain_state import ChainState, ChainTask, ChainUpdate
 from planwright.state.invocation import Invocation, invocation_of
@@ -131,8 +130,8 @@ class _Run:
 
     async def _on_record(self, parts: list[VerifiedStep]) -> str:
         plan = parts_plan(self.invocation.run_id, self.task.checked, parts)
-        recorded = RecordedPlan(plan=plan, checked=parts, gate_id=None, kind="chain")
-        await self.stores.plans.record(self.invocation.lease, recorded, self.invocation.clock())
+        lease, now = self.invocation.lease, self.invocation.clock()
+        await self.stores.plans.record(lease, plan, parts, now, kind="chain")
         return plan.plan_hash
 
     async def _next(
@@ -180,7 +179,7 @@ class _Run:
         if past.key:
             return ""
         await gateway.refuse_again(capability, args, site, sources=False)
-        judged = gateway.judge(capability, args, site, "chain")
+        judged = gateway.consent(capability, args, site, "chain")
         changed = self.changed and capability.effect != "pure"
         like = ""
         if capability.effect != "pure":

@@ -51,7 +51,7 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
                 recorded = await runner.run(task, results, invocation)
                 return {"results": {recorded.uid: recorded}}
             await runner.gateway.refuse_again(capability, args, site, sources=False)
-            judged = runner.gateway.judge(capability, args, site, "plan")
+            judged = runner.gateway.consent(capability, args, site, "plan")
             settled = invocation.board.settled
             parts = shown_parts(invocation.run_id, task["checked"], args, runner.gateway, settled)
             named = await gates.passed(task["checked"], args, invocation.run_id)

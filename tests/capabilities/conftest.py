@@ -24,7 +24,7 @@ from planwright.domain.run_context import RunContext
 from planwright.domain.verified_step import VerifiedStep
 from planwright.extras.demo.workspace import write_workspace
 from planwright.planning.verification import pinned
-from planwright.records.plans import RecordedPlan
+from planwright.records.plans import PlanGate
 from planwright.records.runs import Run
 from planwright.records.stores import Stores, open_stores
 from planwright.security.jail import Jail
@@ -154,8 +154,8 @@ def make_bench(stores: Stores, make_world: Callable[..., CallContext]) -> Callab
         checked = [_checked(step, one, gated) for step, one in zip(steps, found, strict=True)]
         checked = pinned(checked, registry, world)
         if recorded:
-            row = RecordedPlan(plan=plan, checked=checked, gate_id=gate_id, card=gate_id and {"steps": []})
-            await stores.plans.record(lease, row, NOW)
+            gate = PlanGate(gate_id, {"steps": []}) if gate_id else None
+            await stores.plans.record(lease, plan, checked, NOW, gate=gate)
         profile = in_force(world.settings, RunContext(agent=agent))
         sites = {
             one.name: CallSite(lease, plan.plan_hash, entry, profile)

@@ -15,7 +15,7 @@ from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import TERMINAL, RunStatus
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.consent.gate import Decision, Gate
-from planwright.records.plans import RecordedPlan
+from planwright.records.plans import PlanGate
 from planwright.records.runs import Run
 from planwright.records.stores import Stores, open_stores
 
@@ -76,10 +76,8 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
     stores: Stores, begin: Begin, gate: bool, answer: str | None, may_run: bool
 ) -> None:
     lease = await begin()
-    recorded = RecordedPlan(
-        plan=PLAN, checked=[CHECKED], gate_id="gate_1" if gate else None, card=CARD if gate else None
-    )
-    await stores.plans.record(lease, recorded, NOW)
+    asked = PlanGate("gate_1", CARD) if gate else None
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=asked)
     await stores.gates.open(_gate(PLAN.plan_hash), lease)
     if answer:
         decision = Decision.model_validate({"answer": answer, "decided_by": "sam", "channel": "x"})
@@ -90,8 +88,7 @@ async def test_a_recorded_plan_may_run_when_nobody_has_to_approve_it_or_somebody
 
 async def test_a_plan_whose_gate_showed_something_else_may_not_run(stores: Stores, begin: Begin) -> None:
     lease = await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id="gate_1", card=CARD)
-    await stores.plans.record(lease, recorded, NOW)
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=PlanGate("gate_1", CARD))
     await stores.gates.open(_gate("0" * 64), lease)
     await stores.gates.decide("gate_1", Decision(answer="approve", decided_by="s", channel="x"), NOW)
     assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
@@ -99,7 +96,7 @@ async def test_a_plan_whose_gate_showed_something_else_may_not_run(stores: Store
 
 async def test_a_plan_that_is_not_recorded_for_this_run_may_not_run(stores: Stores, begin: Begin) -> None:
     lease = await begin()
-    await stores.plans.record(lease, RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None), NOW)
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW)
     assert (await stores.plans.runnable("run_2", PLAN.plan_hash)).steps == {}
     assert (await stores.plans.runnable("run_1", "0" * 64)).steps == {}
 
@@ -114,8 +111,7 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
 ) -> None:
     lease = await begin()
     for gate in ("gate_1", "gate_2"):
-        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate, card=CARD)
-        await stores.plans.record(lease, recorded, NOW)
+        await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=PlanGate(gate, CARD))
         await stores.gates.open(_gate(PLAN.plan_hash).model_copy(update={"gate_id": gate}), lease)
     approved = Decision(answer="approve", decided_by="sam", channel="x")
     await stores.gates.decide("gate_1", approved, NOW)
@@ -126,16 +122,14 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
 
 async def test_a_plan_never_loses_the_gate_it_had(stores: Stores, begin: Begin) -> None:
     lease = await begin()
-    for gate in ("gate_1", None):
-        recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=gate, card=CARD)
-        await stores.plans.record(lease, recorded, NOW)
+    for gate in (PlanGate("gate_1", CARD), None):
+        await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=gate)
     assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
 
 
 async def test_a_plan_on_record_is_read_by_its_hash(stores: Stores, begin: Begin) -> None:
     lease = await begin()
-    recorded = RecordedPlan(plan=PLAN, checked=[CHECKED], gate_id=None)
-    await stores.plans.record(lease, recorded, NOW)
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW)
     assert await stores.plans.read("run_1", PLAN.plan_hash) == PLAN
     assert await stores.plans.read("run_2", PLAN.plan_hash) is None
 

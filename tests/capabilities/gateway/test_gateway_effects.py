@@ -21,7 +21,6 @@ from planwright.domain.errors import (
     LedgerConflict,
 )
 from planwright.domain.plan import Plan
-from planwright.records.plans import RecordedPlan
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 MakeBench = Callable[..., Awaitable[Any]]
@@ -177,7 +176,7 @@ async def test_a_call_over_the_budget_is_not_made(make_bench: MakeBench, deeds: 
     first, second = deeds.declare("a.do", mode="local_write"), deeds.declare("b.do", mode="read_only")
     bench = await make_bench(first, second, budgets={"run": {"tool_calls": 1}})
     await bench.call("a.do")
-    with pytest.raises(BudgetExceeded, match="the run budget of 1 tool calls is spent"):
+    with pytest.raises(BudgetExceeded, match="the run budget of 1 calls is spent"):
         await bench.call("b.do")
     assert len(deeds.calls) == 1
 
@@ -187,8 +186,7 @@ async def in_another_plan(bench: Any, uid: str) -> None:
     site = bench.sites["a.do"]
     checked = site.checked.model_copy(update={"uid": uid})
     plan = Plan(plan_id=f"plan of {uid}", goal=uid, steps=(checked.step,))
-    recorded = RecordedPlan(plan=plan, checked=[checked], gate_id=None)
-    await bench.stores.plans.record(site.lease, recorded, NOW)
+    await bench.stores.plans.record(site.lease, plan, [checked], NOW)
     bench.sites["a.do"] = dataclasses.replace(site, checked=checked, plan_hash=plan.plan_hash)
 
 
