@@ -216,7 +216,7 @@ def test_a_budget_that_is_spent_ends_the_looking_and_not_the_run(scene: Scene) -
     agent = simple(scene, found(one()), budgets={"run": {"tokens": 20_000}}, memory={"max_tokens": 50_000})
     output = scene.ask(agent, ASKED)
     assert (output["status"], output["answer"]) == ("completed", "12 km")
-    assert "run budget of 20000 tokens" in told(scene, "memory_failed")[0]["cause"]
+    assert "run budget of 20,000 tokens" in told(scene, "memory_failed")[0]["cause"]
 
 
 def test_a_secret_of_the_workspace_is_never_proposed(scene: Scene) -> None:

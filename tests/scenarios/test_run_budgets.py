@@ -55,7 +55,7 @@ def test_results_that_no_model_can_be_asked_about_are_told_beside_the_limit(scen
     agent = scene.agent(model=model, budgets={"run": {"tokens": 12_000 + 4096 + 450}})
     output = scene.ask(agent, "Do it, " + "please, " * 200)
     assert (output["status"], roles(model), scene.done) == ("budget_exceeded", ["planner"], ["s1"])
-    assert output["answer"].startswith("the run budget of 16546 tokens is spent: 12000 tokens used")
+    assert output["answer"].startswith("the run budget of 16,546 tokens is spent: 12,000 tokens used")
     assert "s1" in output["answer"].splitlines()[-1]
 
 

@@ -121,7 +121,7 @@ def test_a_budget_of_calls_is_kept_and_the_parent_goes_on(scene: Scene) -> None:
     assert scene.ask(play(scene, model), ASK)["answer"] == "done"
     assert len(scene.done) == 3
     refused = [message.text for message in model.prompts[2] if isinstance(message, ToolMessage)]
-    assert sum("the budget of this agent, 2 tool calls, is spent" in text for text in refused) == 2
+    assert sum("the budget of this agent, 2 calls, is spent" in text for text in refused) == 2
 
 
 def test_a_budget_of_tokens_ends_the_agent_not_the_run(scene: Scene) -> None:
