@@ -30,7 +30,7 @@ from benchmarks.intruder_stage import GRAPH, Stage, open_stage
 from planwright.security.credentials import login_name
 
 LEAST_ROUTES = 100
-NO_BROWSER = "Chromium is not installed: apt-get install chromium (or: make intruder, as root)"
+NO_BROWSER = "Chromium is not installed: apt-get install chromium (or: make bench NAME=intruder, as root)"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a model of 135 M parameters behind the product: `make small-model`.
+"""A real llama.cpp server with a model of 135 M parameters behind the product: `make bench NAME=small_model`.
 
 Such a model fails at most of what it is asked. So nothing is said about how good its answers are: every end
 has to be true, no effect may happen that a person did not approve, and what the server holds to a JSON schema
@@ -144,7 +144,7 @@ def server() -> Iterator[str]:
         try:
             address = process.stdout.readline().strip() if process.stdout else ""
             if not address:
-                raise RuntimeError("the server has not begun: `make small-model` sets it up")
+                raise RuntimeError("the server has not begun: `make bench NAME=small_model` sets it up")
             yield address
         finally:
             process.kill()

@@ -1,6 +1,6 @@
 """Recorded runs, cut at their events: every conversation is one that a provider takes, the thread usable.
 
-Here a seeded part of all cuts is made; `make cuts` makes every one.
+Here a seeded part of all cuts is made; `make bench NAME=cut_runs` makes every one.
 """
 
 from __future__ import annotations

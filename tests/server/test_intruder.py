@@ -1,4 +1,4 @@
-"""The short form of `make intruder`: everybody at every route, and nothing is read or decided."""
+"""The short form of `make bench NAME=intruder`: everybody at every route, and nothing is read or decided."""
 
 from __future__ import annotations
 
