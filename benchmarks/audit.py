@@ -1,4 +1,4 @@
-"""`make bench NAME=audit`: change one thing in a store that real runs have left, again and again, and look for it.
+"""`audit`: change one thing in a store that real runs have left, again and again, and look for it.
 
 Each of 1,000 edits is made in a copy of a store, with the triggers gone: a value, a row, or an entry of the
 chain. `audit verify` has to find it, and to name the run or the entry. Before that, the stores have to verify

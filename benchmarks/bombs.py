@@ -1,4 +1,4 @@
-"""`make bench NAME=bombs`: texts from outside that are made to freeze, fill or end the program, each through its door.
+"""`bombs`: texts from outside that are made to freeze, fill or end the program, each through its door.
 
 Each goes off in a process of its own, with a ticking thread beside it. Measured are, above what a plain run
 needs: CPU seconds, of the process and its children; growth of memory; and how much CPU the process used

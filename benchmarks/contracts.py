@@ -1,4 +1,4 @@
-"""Twelve kinds of servers that refuse what the real ones refuse, in every shape of a run: `make bench NAME=contracts`.
+"""Twelve kinds of servers that refuse what the real ones refuse, in every shape of a run: `contracts`.
 
 A run has to end with the answer of the model behind the server, and what a server sent to be given back has
 to come back to it word for word, and to nobody else.

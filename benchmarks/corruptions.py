@@ -1,4 +1,4 @@
-"""`make bench NAME=corruptions`: damage a real store in seeded ways, and open it through the command line.
+"""`corruptions`: damage a real store in seeded ways, and open it through the command line.
 
 The store holds finished runs and one that waits. Each damaged copy is opened by `db check`, `ls`, `show` and
 `resume`. Good outcomes: the answers are those of the whole store, or a clear error or a finding of `db check`

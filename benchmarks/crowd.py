@@ -1,6 +1,6 @@
 """Many requests at once in one process: all of them complete, and nobody is given up for our own queue.
 
-`make bench NAME=crowd` sends 1,000 at once to one agent with a store of files, in each shape of a run. Prints a line a
+`crowd` sends 1,000 at once to one agent with a store of files, in each shape of a run. Prints a line a
 shape, writes `crowd.json`, and exits with 1 where a run did not complete, an effect was not made exactly
 once, or a provider that answered was failed over, or left alone.
 """

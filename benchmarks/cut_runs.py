@@ -1,6 +1,6 @@
 """Runs that are cut at one of their events: cancelled, broken, failed. Is every conversation still valid?
 
-`make bench NAME=cut_runs` cuts every recorded run at every event; the tests take a part of that.
+`cut_runs` cuts every recorded run at every event; the tests take a part of that.
 """
 
 from __future__ import annotations

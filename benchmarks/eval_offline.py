@@ -1,4 +1,4 @@
-"""`make bench NAME=eval_offline`: the embedded planner on written requests, planned by the real graph -> eval.json.
+"""`eval_offline`: the embedded planner on written requests, planned by the real graph -> eval.json.
 
 `offline_requests.jsonl` was written beside the planner and `…_tuning.jsonl` by somebody who had not seen it;
 the planner was tuned on both, and on `…_qualifiers.jsonl`, requests with a word that a partial read drops.

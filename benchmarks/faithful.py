@@ -1,4 +1,4 @@
-"""`make bench NAME=faithful`: what a server gets is what the arguments of the call said, or the call is refused unsent.
+"""`faithful`: what a server gets is what the arguments of the call said, or the call is refused unsent.
 
 Random arguments, hostile ones among them, go through `mail.send` to a real SMTP server and through
 `http.request` and `channel.post` to a real web server. A call fails when a server gets anything else than

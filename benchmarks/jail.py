@@ -1,4 +1,4 @@
-"""`make bench NAME=jail`: hostile paths through every capability that takes one, and links swapped in meanwhile.
+"""`jail`: hostile paths through every capability that takes one, and links swapped in meanwhile.
 
 Around the workspace lie files nobody may read, change, or add to. A deed fails when anything of them
 comes out, when anything outside has changed, when it hangs, or when it breaks off with anything but a

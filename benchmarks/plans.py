@@ -1,4 +1,4 @@
-"""`make bench NAME=plans`: plans that are spoiled at random, judged by us and by a judge that shares no code.
+"""`plans`: plans that are spoiled at random, judged by us and by a judge that shares no code.
 
 Counted are crashes, plans that we accept and the judge does not, plans that lost something on the way, and
 plans that nothing was done to and we refuse.

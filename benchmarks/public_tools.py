@@ -1,4 +1,4 @@
-"""Tools of published packages, used as they are, called through the product: `make bench NAME=public_tools`.
+"""Tools of published packages, used as they are, called through the product: `public_tools`.
 
 Plain libraries wrapped by one line or not at all, tools of LangChain packages, and MCP servers. A scripted
 model calls each three times: with arguments that fit (the result reaches the model, and the ledger has one

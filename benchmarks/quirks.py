@@ -1,4 +1,4 @@
-"""Play the quirks of real model servers against every role and way of streaming: `make bench NAME=quirks`.
+"""Play the quirks of real model servers against every role and way of streaming: `quirks`.
 
 A run has to end with what the right reply would have brought; where a server cannot be met, it has to fail
 with an error of ours. Nothing may leave a run as another exception, and nothing may be called completed

@@ -1,4 +1,4 @@
-"""`make bench NAME=saga`: ten plans fail at each of their steps, and what they did is undone while processes die.
+"""`saga`: ten plans fail at each of their steps, and what they did is undone while processes die.
 
 Every effect is counted by a receiver that knows nothing of runs. In the end what can be undone is undone
 once, what builds on a thing before the thing itself, and what cannot is listed with the reason. Each store

@@ -1,4 +1,4 @@
-"""A real llama.cpp server with a model of 135 M parameters behind the product: `make bench NAME=small_model`.
+"""A real llama.cpp server with a model of 135 M parameters behind the product: `small_model`.
 
 Such a model fails at most of what it is asked. So nothing is said about how good its answers are: every end
 has to be true, no effect may happen that a person did not approve, and what the server holds to a JSON schema

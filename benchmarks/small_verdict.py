@@ -1,4 +1,4 @@
-"""The judge of `make bench NAME=small_model`: records, files and tickets say whether a run told the truth.
+"""The judge of `small_model`: records, files and tickets say whether a run told the truth.
 
 It reads plain rows and files, and believes no answer.
 """

@@ -1,4 +1,4 @@
-"""`make bench NAME=waiting_runs`: 10,000 runs that wait at real gates; how long does `planwright ls --waiting` take, cold?
+"""`waiting_runs`: 10,000 runs that wait at real gates; how long does `planwright ls --waiting` take, cold?
 
 The runs and gates are written by the stores' own classes. Prints and writes `waiting.json`: seconds of wall
 clock and of CPU of each command, started as a shell does, and whether its count is right. Exits with 1 when a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, TypeAdapter
@@ -32,6 +32,12 @@ Varies = Callable[[Mapping[str, JsonValue], CallContext], tuple[Risk, Effect]]
 
 In a plan, arguments may still be references (`has_reference`): it has to assume the worst of them.
 """
+
+
+@lru_cache(maxsize=1024)
+def schema_of(args: type[BaseModel]) -> JsonSchema:
+    """Make the JSON schema of a model of arguments, once for each."""
+    return args.model_json_schema()
 
 
 @dataclass(frozen=True)
@@ -160,7 +166,7 @@ class Capability:
     @cached_property
     def args_schema(self) -> JsonSchema:
         """The JSON schema of the arguments."""
-        return self.args.model_json_schema()
+        return schema_of(self.args)
 
     @cached_property
     def defaults(self) -> dict[str, JsonValue]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
-from typing import cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, SystemMessage
@@ -45,15 +45,18 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     `marks` says whether its provider is told how far a prompt stays the same, as Anthropic wants to be. Only
     what the class implements itself is derived: LangChain tells from that what a model can do.
     """
-    own = type(model)
-    methods: dict[str, object] = {"_agenerate": _agenerate(own, marks)}
-    if own._astream is not BaseChatModel._astream or own._stream is not BaseChatModel._stream:
-        methods["_astream"] = _astream(own, marks)
-    derived = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
-    plain = cast(BaseChatModel, object.__new__(derived))
+    plain = object.__new__(_derived(type(model), marks))
     for held in _HELD:
         object.__setattr__(plain, held, getattr(model, held))
     return plain
+
+
+@lru_cache(maxsize=64)  # pydantic takes 12 ms for a class
+def _derived(own: type[BaseChatModel], marks: bool) -> type[BaseChatModel]:
+    methods: dict[str, object] = {"_agenerate": _agenerate(own, marks)}
+    if own._astream is not BaseChatModel._astream or own._stream is not BaseChatModel._stream:
+        methods["_astream"] = _astream(own, marks)
+    return type(own.__name__, (own,), {"__module__": own.__module__, **methods})
 
 
 def _agenerate(own: type[BaseChatModel], marks: bool) -> object:

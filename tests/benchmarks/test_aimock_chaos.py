@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=aimock_chaos`: a seeded share of the cases, and some traffic while servers roll dice."""
+"""The short form of `aimock_chaos`: a seeded share of the cases, and some traffic while servers roll dice."""
 
 from __future__ import annotations
 

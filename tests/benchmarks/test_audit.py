@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=audit`: edits of stores that simulated runs have left are found."""
+"""The short form of `audit`: edits of stores that simulated runs have left are found."""
 
 from __future__ import annotations
 

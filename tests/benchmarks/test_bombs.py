@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=bombs`: one bomb of each kind ends within the limits, and a bad one is seen."""
+"""A short form of `bombs`: one bomb of each kind ends within the limits, and a bad one is seen."""
 
 from __future__ import annotations
 

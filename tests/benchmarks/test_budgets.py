@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=budgets`: few processes and calls, and a judge that sees an overspend."""
+"""A short form of `budgets`: few processes and calls, and a judge that sees an overspend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=changed_world`, worlds that are other, and a judge that sees what goes wrong."""
+"""The short form of `changed_world`, worlds that are other, and a judge that sees what goes wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=chaos`: a seeded share of the cases, and some traffic with a provider down."""
+"""The short form of `chaos`: a seeded share of the cases, and some traffic with a provider down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of make bench NAME=consent: every way to an effect, ten hostile texts, their twins; and it can fail."""
+"""A short form of `consent`: every way to an effect, ten hostile texts, their twins; and it can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=contracts`: some kinds of servers, each in some shapes of a run."""
+"""The short form of `contracts`: some kinds of servers, each in some shapes of a run."""
 
 from __future__ import annotations
 

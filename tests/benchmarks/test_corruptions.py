@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=corruptions`, and a judge that sees what must not come about."""
+"""A short form of `corruptions`, and a judge that sees what must not come about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=crash_calls`, deaths that come where they are due, and a judge that sees faults."""
+"""A short form of `crash_calls`, deaths that come where they are due, and a judge that sees faults."""
 
 from __future__ import annotations
 

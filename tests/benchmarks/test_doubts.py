@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=doubts`: blind effects killed in every shape of a run, each decided by a person."""
+"""The short form of `doubts`: blind effects killed in every shape of a run, each decided by a person."""
 
 from __future__ import annotations
 

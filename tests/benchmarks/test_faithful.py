@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=faithful`, and sweeps that see what is sent otherwise than the arguments say."""
+"""A short form of `faithful`, and sweeps that see what is sent otherwise than the arguments say."""
 
 from __future__ import annotations
 

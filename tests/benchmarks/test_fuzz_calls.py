@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=fuzz_calls`: random malformed tool calls, and a fuzzer that sees what is wrong."""
+"""A short form of `fuzz_calls`: random malformed tool calls, and a fuzzer that sees what is wrong."""
 
 from __future__ import annotations
 

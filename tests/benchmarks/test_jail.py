@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=jail`: hostile paths and swapped links, and a sweep that sees an escape."""
+"""A short form of `jail`: hostile paths and swapped links, and a sweep that sees an escape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=oracle`: random plans against the written rules, and mistakes it has to see."""
+"""The short form of `oracle`: random plans against the written rules, and mistakes it has to see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=owners`, and judges that see a doubled, a lost and a late effect."""
+"""A short form of `owners`, and judges that see a doubled, a lost and a late effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge of `make bench NAME=public_tools`, over tools that are as they should be, and over some that are not."""
+"""The judge of `public_tools`, over tools that are as they should be, and over some that are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=quirks`: some ways in which model servers differ, in every role."""
+"""The short form of `quirks`: some ways in which model servers differ, in every role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=saga`, and a judge that sees what was undone twice, too early or not at all."""
+"""A short form of `saga`, and a judge that sees what was undone twice, too early or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of make bench NAME=seams: each way, each thing that fills an argument; and the judge can fail."""
+"""A short form of `seams`: each way, each thing that fills an argument; and the judge can fail."""
 
 from __future__ import annotations
 

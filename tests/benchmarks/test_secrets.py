@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=secrets`: canaries through every place in the process, and a search for them."""
+"""A short form of `secrets`: canaries through every place in the process, and a search for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=sessions`, and a judge that sees what is wrong with the end of a session."""
+"""A short form of `sessions`, and a judge that sees what is wrong with the end of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=setbacks`: logs that are damaged, files and servers that are set back."""
+"""The short form of `setbacks`: logs that are damaged, files and servers that are set back."""
 
 from __future__ import annotations
 

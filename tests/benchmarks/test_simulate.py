@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=simulate` and `make bench NAME=simulate ARGS=--clocks`; a seed has one trace, and judges see what is wrong."""
+"""A short form of `simulate`, with clocks and without; a seed has one trace, and judges see what is wrong."""
 
 from __future__ import annotations
 

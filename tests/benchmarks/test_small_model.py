@@ -1,4 +1,4 @@
-"""The judge of `make bench NAME=small_model`, without a server: a true run passes, each untrue one is seen."""
+"""The judge of `small_model`, without a server: a true run passes, each untrue one is seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=soak`, and a judge that sees each kind of wrong row."""
+"""A short form of `soak`, and a judge that sees each kind of wrong row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=ssrf`, and its control: a guard that looks twice is caught."""
+"""The short form of `ssrf`, and its control: a guard that looks twice is caught."""
 
 from __future__ import annotations
 

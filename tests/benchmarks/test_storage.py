@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=storage`, and faults that are really there."""
+"""A short form of `storage`, and faults that are really there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=templates`: hostile templates, and a sweep that sees what is wrong."""
+"""A short form of `templates`: hostile templates, and a sweep that sees what is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The short form of `make bench NAME=tool_blocks`: all that is written, and some of what is fuzzed."""
+"""The short form of `tool_blocks`: all that is written, and some of what is fuzzed."""
 
 from __future__ import annotations
 

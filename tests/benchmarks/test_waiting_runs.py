@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=waiting_runs`: the counts are right. How long it takes is for the benchmark to say."""
+"""A short form of `waiting_runs`: the counts are right. How long it takes is for the benchmark to say."""
 
 from __future__ import annotations
 

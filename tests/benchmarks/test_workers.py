@@ -1,4 +1,4 @@
-"""A short form of `make bench NAME=workers`, and a plan that is the same in every process."""
+"""A short form of `workers`, and a plan that is the same in every process."""
 
 from __future__ import annotations
 
