@@ -43,12 +43,9 @@ FORMS = {
 }
 """Forms by the name that stands in their place."""
 _BEGINS = r"(?:(?<![\w-])|(?<=\\[nrt]))"  # or behind a new line in JSON
-_KEY = re.compile(
-    "|".join(
-        rf"(?P<{name.replace('-', '_')}>{'' if form is _PRIVATE_KEY else _BEGINS}(?:{form}))"
-        for name, form in FORMS.items()
-    )
-)
+_NAMED = {name: f"(?P<{name.replace('-', '_')}>{form})" for name, form in FORMS.items()}
+# Where one may begin is asked once for all of them: at most letters nothing else is tried.
+_KEY = re.compile(f"{_NAMED.pop('private-key')}|{_BEGINS}(?:{'|'.join(_NAMED.values())})")
 _PRIVATE = re.compile(_PRIVATE_KEY)
 
 
