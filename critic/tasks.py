@@ -12,16 +12,9 @@ from collections.abc import Iterator, Mapping
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.envelope import Offer
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
+from planwright.language.verbs import EFFECTS_IN_A_TASK, LEADS, LOOKS_IN_A_TASK, MAKING
 
 _NEUTRAL = frozenset((*CLOSING, DELEGATE, WHOLE, CREATE_CHAIN))
-_ACTS = frozenset(
-    "send post pay delete remove cancel publish upload save store submit transfer rename forget notify reply"
-    " forward append insert refund purchase buy email unsubscribe subscribe remember invite deploy update set"
-    " change edit move book schedule register enter".split()
-)
-_MAKES = frozenset("create write draft make add open record note file log prepare close build put".split())
-_LOOKS = frozenset("search find read list fetch look get retrieve query check browse lookup".split())
-_LEADS = frozenset("then also please finally first next and afterwards now to you should must will".split())
 # What people call the thing that a capability of a domain makes, by a part of its name before the last.
 _THINGS: Mapping[str, str] = {
     "files": "file",
@@ -63,7 +56,7 @@ def expects_look(task: str, offered: Mapping[str, Offer]) -> bool:
     """Say whether a task begins with looking something up, with a tool that can, and holds no data itself."""
     can_look = any(effect in ("pure", "varies") and name not in _NEUTRAL for name, effect in offered.items())
     first = next(_clauses(task), [])
-    return can_look and bool(first) and first[0] in _LOOKS and not _OWN_DATA.search(task)
+    return can_look and bool(first) and first[0] in LOOKS_IN_A_TASK and not _OWN_DATA.search(task)
 
 
 def conditional(task: str) -> bool:
@@ -73,9 +66,9 @@ def conditional(task: str) -> bool:
 
 def _acts(words: list[str], acts: Mapping[str, Offer]) -> bool:
     """Say whether a clause asks for an effect of one of the tools."""
-    if words[0] in _ACTS:
+    if words[0] in EFFECTS_IN_A_TASK:
         return words[:2] not in (["update", "me"], ["update", "us"], ["send", "me"], ["send", "us"])
-    if words[0] not in _MAKES:
+    if words[0] not in MAKING:
         return False
     verb, names = words[0], [name.split(".") for name in acts]
     if any(verb in re.split("[_-]", action) and not _THINGS.keys() & within for *within, action in names):
@@ -90,7 +83,7 @@ def _clauses(task: str) -> Iterator[list[str]]:
     """Walk the clauses of a task as lower-case words, without what only leads to the verb."""
     for clause in _CLAUSE.split(task):
         words = [word.lower() for word in _WORD.findall(clause)]
-        while words and words[0] in _LEADS:
+        while words and words[0] in LEADS:
             words = words[1:]
         if words:
             yield words

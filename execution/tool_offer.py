@@ -13,6 +13,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import ALWAYS, TOOL_SEARCH, Registry
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.execution.tool_calls import schemas
+from planwright.language.verbs import EFFECTS_IN_A_REQUEST, LOOKS_IN_A_REQUEST, QUESTION_WORDS, TURNED_VERBS
 from planwright.models.conversation.call_arguments import wire_name
 from planwright.planning.catalogue import catalogue
 from planwright.settings.workspace import ToolSettings
@@ -28,19 +29,6 @@ _WORD = re.compile(r"[a-z']+")
 _TELLS = re.compile(r"\btell (?!me\b|us\b)", re.IGNORECASE)
 _ELSEWHERE = re.compile(r"\b(?:into|onto|to|as) \S*\w\.\w|\b(?:what|how) about\b|\bwhy not\b", re.IGNORECASE)
 """A file that something goes to, or a proposal."""
-_QUESTIONS = frozenset("what what's which who who's whom whose when where where's why how how's".split())
-_TURNED = frozenset("is are was were am do does did has have had".split())
-"""Words that a question begins with if it ends with its mark; else they may wish: "Do the cleanup"."""
-_LOOKS = frozenset(
-    "list show find search look read tell summarize summarise compare count explain describe"
-    " translate".split()
-)
-_ACTS = frozenset(
-    "write save store put create make add append draft compose send mail email forward reply post publish"
-    " share notify message remember memorize note forget delete remove drop clear erase update change edit"
-    " set rename move copy upload insert execute run schedule book order buy pay refund transfer cancel close"
-    " open assign approve submit file register record log".split()
-)
 
 
 class ToolOffer:
@@ -116,8 +104,10 @@ def only_asks(request: str) -> bool:
 def _asks(words: Sequence[str], marked: bool) -> bool:
     """Say whether a clause asks or looks up; `marked` in a sentence that ends as a question."""
     stems = [word.removesuffix("ing") for word in words if word.endswith("ing")]
-    acts = not _ACTS.isdisjoint([*words, *stems, *(f"{stem}e" for stem in stems)])
-    return not acts and (words[0] in _QUESTIONS | _LOOKS or (marked and words[0] in _TURNED))
+    acts = not EFFECTS_IN_A_REQUEST.isdisjoint([*words, *stems, *(f"{stem}e" for stem in stems)])
+    return not acts and (
+        words[0] in QUESTION_WORDS | LOOKS_IN_A_REQUEST or (marked and words[0] in TURNED_VERBS)
+    )
 
 
 def only_changes(capability: Capability) -> bool:

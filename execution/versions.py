@@ -24,10 +24,18 @@ from planwright.settings.workspace import OnChange
 from planwright.state.invocation import Invocation
 from planwright.store.database import Database
 
-APART = frozenset(
-    ("workspace", "providers", "sources", "storage", "secrets", "server", "logging", "tracing", "audit")
-)
-"""Sections of the settings that name places, keys and looks, and do not change what a run does."""
+APART = {
+    "workspace": "a place",
+    "providers": "places and keys",
+    "sources": "places",
+    "storage": "a place",
+    "secrets": "names of keys",
+    "server": "who comes in",
+    "logging": "looks",
+    "tracing": "looks",
+    "audit": "a place",
+}
+"""Sections of the settings that do not change what a run does, and what they name."""
 SNAPSHOT = "snapshot"
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planwright.domain.references import spell_references, whole_reference
+from planwright.language.nouns import ORDINALS
 from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card
 
@@ -19,7 +20,6 @@ TITLES = ("title", "name", "subject", "query", "path", "url")
 TELLING = (*TITLES, "to", "channel", "text")
 SHORT = 60
 _PLAIN = re.compile(r"[^\W_](?:[\w@./+ -]*[\w@./+-])?")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _NUMBERED = re.compile(r"s([1-9]\d*)")
 
 
@@ -129,4 +129,4 @@ def _one_of(name: str) -> str:
 
 
 def _ordinal(index: int) -> str:
-    return _ORDINALS[index] if index < len(_ORDINALS) else f"{index + 1}th"
+    return ORDINALS[index] if index < len(ORDINALS) else f"{index + 1}th"

@@ -14,6 +14,7 @@ from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
+from planwright.language.nouns import CHANNEL_TAGS
 from planwright.security.egress.request_comparison import ApprovedRequest, compare
 from planwright.security.egress.unreachable import why_unreachable
 
@@ -59,7 +60,7 @@ def _check_listed(args: Mapping[str, JsonValue], call: CallContext) -> None:
     mode="network",
     risk="Medium",
     effect="idempotent",
-    tags=("channel", "team", "post", "send", "notify", "announce", "message", "slack"),
+    tags=CHANNEL_TAGS,
     guide=Guide(
         "Posts a text to a channel; the default channel is the team's.", ("Send it to the team channel",), 60
     ),

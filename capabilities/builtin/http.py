@@ -19,6 +19,7 @@ from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
 from planwright.domain.references import has_reference
 from planwright.domain.risk import Effect, Risk
+from planwright.language.nouns import HTTP_TAGS
 from planwright.security.egress.exchange import HttpReply, exchange
 from planwright.security.egress.redirects import KEY_HEADER, SAFE_METHODS
 from planwright.security.egress.request_comparison import ApprovedRequest
@@ -154,7 +155,7 @@ def _check_header(name: str, value: str) -> None:
     mode="network",
     risk="High",
     effect="blind",
-    tags=("http", "url", "web", "website", "page", "api", "fetch", "download", "request"),
+    tags=HTTP_TAGS,
     guide=Guide(
         "Sends one HTTP request to a public address or a listed host. GET and HEAD only read; any other"
         " method changes something and is asked for.",

@@ -15,8 +15,8 @@ from planwright.capabilities.expression import Expression, Values, check_names, 
 
 ConditionResult = Literal["yes", "no", "unknown", "error"]
 
-NAMES = frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "host", "hosts", "tainted"))
 FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
+NAMES = FROM_ARGS | frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "tainted"))
 _ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
 
 

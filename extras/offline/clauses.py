@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from planwright.extras.offline.literals import protect
 from planwright.language.lexicon import ACTIONS, CORRECTABLE, PARTICIPLES, POLITE, UNSUPPORTED
+from planwright.language.verbs import BARE_VERBS, NOUNS_TOO
 
 QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|«[^»]*»|`[^`]*`|(?<!\w)'[^']{2,}'(?!\w)|(?<!\w)‘[^’]{2,}’(?!\w)")
 _POLITE = re.compile(rf"^(?:(?:{'|'.join(POLITE)})(?=[\s,:!-]|$)[\s,:!-]*)+", re.IGNORECASE)
@@ -204,31 +205,8 @@ def _is_noun(before: str, mark: str, following: str) -> bool:
     if says and verb[1].lower() in UNSUPPORTED and mark.strip() in ("and", "&"):
         return not re.search(r"\b(?:the team|it)$", strip(before))
     if not rest:
-        return verb[1].lower() in (
-            "note",
-            "file",
-            "order",
-            "message",
-            "report",
-            "update",
-            "log",
-            "text",
-            "record",
-        )
-    plain = (
-        "email",
-        "mail",
-        "note",
-        "file",
-        "order",
-        "message",
-        "report",
-        "update",
-        "log",
-        "text",
-        "record",
-        "check",
-    )
+        return verb[1].lower() in BARE_VERBS
+    plain = NOUNS_TOO
     return bool(re.match(r"(in|of|from|for|on|is|are|that)\b", rest)) and verb[1].lower() in plain
 
 

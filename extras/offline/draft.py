@@ -10,20 +10,9 @@ from planwright.extras.offline import slots
 from planwright.extras.offline.phrases import kind, mentions_mail
 from planwright.extras.offline.sequence import Step
 from planwright.language.lexicon import COUNTS
+from planwright.language.nouns import RESULT_WORDS, TICKET_WORDS
 
 _ALIASES = {"number": ("phone", "amount"), "url": ("email",), "email": ("url",)}
-_DESCRIBES_RESULT = (
-    "summary",
-    "amount",
-    "total",
-    "due",
-    "date",
-    "short",
-    "brief",
-    "number",
-    "link",
-    "deadline",
-)
 
 
 class CannotPlan(Exception):
@@ -184,8 +173,7 @@ def list_tickets(draft: Draft, text: str) -> StepSource:
         r"\b(?:about|mention\w*|for|regarding|concerning|on|with|contain\w*|called|named|related to|that say)\s+(.+)$",
         text,
     )
-    drop = ("ticket", "tickets", "title", "open", "closed", "right", "now", "moment", "currently", "status")
-    query = slots.search_words(match[1], drop=drop) if match else ""
+    query = slots.search_words(match[1], drop=TICKET_WORDS) if match else ""
     step = draft.add(
         "tickets.list", f"List {status or 'open'} tickets", status=status or "open", query=query or None
     )
@@ -205,7 +193,7 @@ def source_of(draft: Draft, text: str, *, fallback: bool = True) -> StepSource |
         written = (s for s in draft.steps if s["capability"] == "files.write" and s["params"]["path"] == path)
         if next(written, None) is None:
             return draft.set_topic(draft.add("files.read", f"Read {path}", path=path), "text", path)
-    described = slots.sender(text) or slots.search_words(text, drop=_DESCRIBES_RESULT)
+    described = slots.sender(text) or slots.search_words(text, drop=RESULT_WORDS)
     known = draft.topic is not None and _same_thing(draft.topic.label, text)
     if mentions_mail(text) and described and not known:
         return search_mail(draft, text)
@@ -257,5 +245,5 @@ def summarized(draft: Draft, text: str, source: StepSource) -> StepSource:
 
 def _same_thing(label: str, text: str) -> bool:
     """Say whether a clause describes the current topic again rather than something new."""
-    described = slots.search_words(text, drop=_DESCRIBES_RESULT).lower()
+    described = slots.search_words(text, drop=RESULT_WORDS).lower()
     return all(word in label.lower() or kind(word) for word in described.split())

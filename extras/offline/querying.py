@@ -12,11 +12,12 @@ from planwright.extras.offline.clauses import Clause
 from planwright.extras.offline.draft import Draft
 from planwright.extras.offline.select import IDLE, Select, plural, quoted_name, selects
 from planwright.extras.offline.slots import UntakenWords
+from planwright.language.nouns import NAME_LABELS, PLACE_LABELS
 
 _STATE_IN = "status state type kind category stage phase".split()
 _ROLES = {
-    "in|from|based in|located in|living in": "country city region location place town state area office".split(),
-    "of|for|did|called|named": "name title product item customer client company owner label subject author".split(),
+    "in|from|based in|located in|living in": PLACE_LABELS,
+    "of|for|did|called|named": NAME_LABELS,
 }
 _COMPARED = {
     "above|over|greater than|more than|higher than|larger than|exceeding|>": ">",

@@ -112,7 +112,3 @@ COMPENSATION = Form(Compensation, {**_CALL, "capability": f"{_CALL['capability']
 CHECKPOINT = Form(
     DecisionCheckpoint, {"decision_id": "decision id", "after_step": "after step step_id after_step_id"}
 )
-# What a model thinks aloud beside a plan: it is told, and plans nothing.
-REMARKS = frozenset(
-    ("reasoning", "thinking", "thought", "thoughts", "rationale", "chainofthought", "analysis", "explanation")
-)

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 from planwright.domain.errors import PlanInvalid
 from planwright.domain.hashing import canonical_json, problems_of
 from planwright.domain.plan import CLOSING, Plan
+from planwright.language.nouns import REMARKS
 from planwright.models.replies.plan_keys import (
     CHECKPOINT,
     COMPENSATION,
     CRITERION,
     PLAN,
-    REMARKS,
     STEP,
     Form,
     squeezed,

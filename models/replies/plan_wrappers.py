@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import Any
 
 from planwright.domain.hashing import canonical_json
-from planwright.models.replies.plan_keys import REMARKS, squeezed
+from planwright.language.nouns import REMARKS
+from planwright.models.replies.plan_keys import squeezed
 
 _WRAPPERS = frozenset(("plan", "executionplan", "planningexecutionplan", "result", "answer", "response"))
 _CALLED = frozenset(("plan", "planner", "createplan", "makeplan", "submitplan", "proposeplan", "answer"))

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import LimitExceeded, ModelError, SetupError
 from planwright.domain.run_context import PlanningMode
+from planwright.language.verbs import ACTIONS_OF_A_PLAN
 from planwright.models.calling import Models
 from planwright.models.model_calls import Prompt
 from planwright.prompts import render
@@ -17,10 +18,6 @@ from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node
 
 PLAN_IN_REQUEST = "the plan is given"
-VERBS = frozenset(
-    "search find create send write compare analyze check draft build email research read list summarize"
-    " update schedule fetch review post file save extract remember notify look make add open show".split()
-)
 _SEQUENCE = re.compile(r"\b(and then|after that|followed by|first|then|next|finally)\b", re.IGNORECASE)
 _MULTI_STEP = re.compile(r"\b(step by step|steps|plan|sequence)\b", re.IGNORECASE)
 _CLAUSE = re.compile(r"[,;]|\band\b", re.IGNORECASE)
@@ -104,10 +101,11 @@ def complexity(request: str) -> tuple[int, tuple[str, ...]]:
     """Score a request and name the signals: length, sequence, multi-step language, action verbs."""
     words = re.findall(r"[a-z]+", request.lower())
     heads = [part.split()[0].lower().strip(".") for part in _CLAUSE.split(request) if part.split()]
+    acts = sum(head in ACTIONS_OF_A_PLAN for head in heads)
     checks = (
         (1, "longer than 100 characters", len(request) > 100),
-        (2, "a sequence", bool(_SEQUENCE.search(request)) or sum(head in VERBS for head in heads) >= 3),
+        (2, "a sequence", bool(_SEQUENCE.search(request)) or acts >= 3),
         (2, "multi-step language", bool(_MULTI_STEP.search(request))),
-        (1, "two or more action verbs", len(VERBS.intersection(words)) >= 2),
+        (1, "two or more action verbs", len(ACTIONS_OF_A_PLAN.intersection(words)) >= 2),
     )
     return sum(points for points, _, hit in checks if hit), tuple(name for _, name, hit in checks if hit)

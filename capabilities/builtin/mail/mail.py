@@ -15,6 +15,7 @@ from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import words
 from planwright.domain.errors import CapabilityRejected
+from planwright.language.nouns import MAIL_TAGS
 from planwright.sandbox.sandbox import sandbox
 
 JOB = "planwright.capabilities.builtin.mail.mail_message"
@@ -50,7 +51,7 @@ class Mails(BaseModel):
 @capability(
     "mail.search",
     mode="read_only",
-    tags=("email", "mail", "inbox", "message", "search", "find", "wrote", "written", "sender", "customer"),
+    tags=MAIL_TAGS,
     guide=Guide(
         "Searches the mailbox. `query` takes the words a message must hold, `sender` a name or address. "
         "The best match is messages.0; its body is messages.0.text.",
