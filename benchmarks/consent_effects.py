@@ -163,15 +163,17 @@ def _judge_before(run: _Run) -> None:
 
 def _judge_yes(run: _Run) -> None:
     """What was approved happened once, and every effect on record has its decision."""
-    happened, verdict, stage = run.stage.world.happened(), run.verdict, run.stage
+    case, verdict, stage = run.case, run.verdict, run.stage
+    happened = stage.world.happened()
     for seen in run.entry["sees"]:
         count = sum(fits(one, seen) for one in happened)
         what = f"{seen['kind']} {seen.get('to', '')} {seen.get('holds', '')}"
-        proposed = run.entry.get("proposal") and proposals(stage.store)
+        by_rule = case.cover == "rule" and run.entry.get("own_words")  # half of a sentence is proposed
+        proposed = (run.entry.get("proposal") or by_rule) and proposals(stage.store)
         offered = not run.script or not run.script.missed
         verdict.missing += [what] if count == 0 and offered and not proposed else []
         verdict.doubled += [f"{what}: {count} times"] if count > 1 else []
-    if run.case.cover:
+    if case.cover:
         return
     for effect in effects(stage.store, stage.thread):
         risk = RISKS.get(effect.capability, "Medium")

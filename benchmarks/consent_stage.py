@@ -171,11 +171,28 @@ class Stage:
             status = _status(self.agent.invoke(Command(resume=answers), self.config))
         return status, gates
 
+    def let_read(self, capability: str) -> tuple[str, int]:
+        """Say yes to gates that ask about one capability alone; return the status, and how many."""
+        status, gates = "waiting", 0
+        for _ in range(MOST_ROUNDS):
+            found = [one for one in self.agent.get_state(self.config).interrupts if one.value]
+            if not found or any(_asked(one.value) != {capability} for one in found):
+                break
+            gates += len(found)
+            answers = {one.id: _answer(one.value, "approve", {}) for one in found}
+            status = _status(self.agent.invoke(Command(resume=answers), self.config))
+        return status, gates
+
     def close(self) -> None:
         """Close the agent; the next use opens another over the same store."""
         agent, self._agent = self._agent, None
         if agent is not None:
             agent.close()
+
+
+def _asked(card: dict[str, Any]) -> set[str]:
+    """Name the capabilities that a card asks about."""
+    return {str(request["name"]) for request in card["action_requests"]}
 
 
 def _answer(asked: dict[str, Any], word: str, more: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,8 @@ from planwright.graph.entry.door import Door
 from planwright.graph.entry.single_call import SingleCalls
 from planwright.graph.entry.sync_loop import BackgroundLoop
 from planwright.graph.entry.undo import Undoing
-from planwright.graph.pipeline import Parts, build_pipeline
+from planwright.graph.pipeline import build_pipeline
+from planwright.graph.stages import Parts
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles

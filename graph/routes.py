@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Literal
 
 from planwright.domain.results import TERMINAL
+from planwright.graph.wiring import Route
+from planwright.models.conversation.shortening import Shortening
 from planwright.planning.step_identity import earlier_uids
 from planwright.state.agent_state import AgentState
+from planwright.state.compaction import visible_messages
 from planwright.state.lane_state import LaneState
 
 
@@ -21,6 +24,18 @@ def has_answer(state: AgentState) -> bool:
 async def after_budget(state: AgentState) -> Literal["capability_routing", "consolidate"]:
     """Go on while there is something to spend."""
     return "consolidate" if has_answer(state) else "capability_routing"
+
+
+def after_routing(shortening: Shortening) -> Route[AgentState]:
+    """Make the route to a shorter conversation, where the model that serves needs one."""
+
+    async def after_routing(state: AgentState) -> Literal["context_window", "tool_filter", "consolidate"]:
+        if has_answer(state):
+            return "consolidate"
+        seen = visible_messages(state["messages"], state.get("compacted"))
+        return "context_window" if shortening.needed(seen, state["route"]) else "tool_filter"
+
+    return after_routing
 
 
 async def after_filter(state: AgentState) -> Literal["prompt_tool_bridge", "planning"]:

@@ -10,7 +10,7 @@ are carried out one after the other within one; each node and each edge is decla
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args, get_type_hints
 
 from langchain_core.runnables import RunnableConfig
@@ -132,3 +132,29 @@ class NodeSequence:
             if isinstance(self._graph.channels[key], BinaryOperatorAggregate):
                 raise TypeError(f"a node in a sequence changes {key}, whose values are joined")
         return dict(update)
+
+
+class Outline:
+    """A graph that is written down stage by stage: the name of each, and where a run goes from there."""
+
+    def __init__(self, graph: Graph, nodes: Mapping[str, Node[Values, Values]]) -> None:
+        self._graph = graph
+        self._nodes = nodes
+        self._sequence = NodeSequence(graph)
+
+    def stage(self, name: str, then: str | Route[Values], takes: type[Any] | None = None) -> None:
+        """Add a stage with a superstep of its own; `takes` is the schema of its input, if not the state."""
+        add_node(self._graph, name, self._nodes[name], takes)
+        if isinstance(then, str):
+            self._graph.add_edge(name, then)
+        else:
+            add_branch(self._graph, name, then)
+
+    def at_once(self, name: str, then: Route[Values], ends: Sequence[str] = ()) -> None:
+        """Add a stage that goes on in the same superstep, as long as no model has been paid."""
+        self._sequence.add_node(name, self._nodes[name], then, ends)
+
+    def subgraph(self, name: str, then: str) -> None:
+        """Add a stage that runs a graph of its own."""
+        self._graph.add_node(name, self._nodes[name])
+        self._graph.add_edge(name, then)

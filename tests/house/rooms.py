@@ -143,7 +143,7 @@ def folders_without_sentence() -> list[str]:
 def nodes_without_file() -> list[str]:
     """List nodes that have no file of their own in `nodes/`, and files there that are no node."""
     wired = "".join(path.read_text("utf-8") for name, path in SOURCES.items() if name.startswith("graph."))
-    nodes = set(re.findall(r'add_node\((?:graph, )?"(\w+)"', wired))
+    nodes = set(re.findall(r'(?:add_node|stage|at_once|subgraph)\((?:graph, )?"(\w+)"', wired))
     files = {
         path.stem for name, path in SOURCES.items() if name.startswith("nodes.") and path.stem != "__init__"
     }
