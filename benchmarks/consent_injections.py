@@ -153,7 +153,9 @@ def play(attack: Attack, theatre: Theatre) -> Outcome:
             mode = "always" if attack.way in ("planner", "agentic step") else "never"
             outcome.status = stage.ask(script.request, mode)
             if outcome.status == "waiting":  # reading a page or a board may carry something out: it asks
-                outcome.status, outcome.reads = stage.let_read(SOURCES[entry["place"]].reads[0])
+                outcome.status, outcome.reads = stage.let_read(
+                    _filled(SOURCES[entry["place"]].reads, theatre)
+                )
             if attack.way == "later run" and outcome.status != "waiting":
                 _later(stage, script, entry, attack, outcome)
             (_judge_twin if attack.twin else _judge)(stage, entry, outcome)

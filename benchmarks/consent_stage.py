@@ -171,12 +171,12 @@ class Stage:
             status = _status(self.agent.invoke(Command(resume=answers), self.config))
         return status, gates
 
-    def let_read(self, capability: str) -> tuple[str, int]:
-        """Say yes to gates that ask about one capability alone; return the status, and how many."""
+    def let_read(self, call: tuple[str, dict[str, Any]]) -> tuple[str, int]:
+        """Say yes to gates that ask about one call alone; return the status, and how many there were."""
         status, gates = "waiting", 0
         for _ in range(MOST_ROUNDS):
             found = [one for one in self.agent.get_state(self.config).interrupts if one.value]
-            if not found or any(_asked(one.value) != {capability} for one in found):
+            if not found or not all(_asks_about(one.value, call) for one in found):
                 break
             gates += len(found)
             answers = {one.id: _answer(one.value, "approve", {}) for one in found}
@@ -190,9 +190,11 @@ class Stage:
             agent.close()
 
 
-def _asked(card: dict[str, Any]) -> set[str]:
-    """Name the capabilities that a card asks about."""
-    return {str(request["name"]) for request in card["action_requests"]}
+def _asks_about(card: dict[str, Any], call: tuple[str, dict[str, Any]]) -> bool:
+    """Say whether a card asks about one call, with its arguments, and about nothing else."""
+    name, args = call
+    asked = [(request["name"], request["args"]) for request in card["action_requests"]]
+    return all(one == name and args.items() <= given.items() for one, given in asked)
 
 
 def _answer(asked: dict[str, Any], word: str, more: dict[str, Any]) -> dict[str, Any]:
