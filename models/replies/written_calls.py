@@ -14,6 +14,7 @@ from itertools import islice
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
+from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.replies.call_formats import BARE, FORMATS
 from planwright.models.replies.call_spellings import SpelledCall, Spelling
 from planwright.models.replies.structured import Schema
@@ -57,7 +58,7 @@ def with_written_calls(reply: AIMessage, tools: Schemas, messages: Sequence[AnyM
     if reply.tool_calls or reply.invalid_tool_calls or why_unfinished(reply):
         return reply
     text, names = without_thoughts(reply.text), _names(tools)
-    row = _read(text, names)
+    row = _read(text, names) if names and len(text) <= LONGEST_REPLY else None  # a longer one is refused
     if row is None:
         return reply
     at, calls = row
