@@ -138,7 +138,7 @@ class StepScore(BaseModel):
     """Mark for attempts and calls that came to nothing, 0 to 1."""
     findings: tuple[str, ...] = ()
     """What all evaluators noticed, in words."""
-    uid: str = Field("", description="The step on record; empty in scores of older versions.")
+    uid: str = Field("", description="The step on record.")
     evaluations: tuple[Evaluation, ...] = Field((), description="The five evaluators, one by one.")
     verdict: StepRuling = Field("ok", description="What the critic rules over the step alone.")
     not_judged: str = Field("", description="Its criterion in words, where no model has judged it.")

@@ -85,8 +85,8 @@ def open_records_file(settings: Settings) -> sqlite3.Connection:
             connection = undo.enter_context(closing(read_only(path)))
             connection.row_factory = sqlite3.Row
             refuse_other(path, connection, len(MIGRATIONS))
-            if store_version(connection) < len(MIGRATIONS):
-                raise SetupError(f"{path} is of an older program", "run anything once: it is migrated then")
+            if not store_version(connection):
+                raise no_runs(settings)
         except BROKEN as error:
             raise store_error(path, error) from error
         undo.pop_all()

@@ -136,8 +136,7 @@ class _Rounds:
     def _accepted(self, row: sqlite3.Row, verdict: RunVerdict, before: RunVerdict | None) -> str:
         """Check a verdict by a person: one who approved the escalation that it is about."""
         if not verdict.decided_by:
-            self.notes.append(f"verdict {row['key']} was made by an older program, which kept no facts")
-            return ""
+            return "the facts that it was made from are gone"
         decision = gate_decision(self._connection, self._run_id, row["key"])
         if decision != ("approved", verdict.decided_by):
             return f"decided_by: {verdict.decided_by} has not approved gate {row['key']}"
