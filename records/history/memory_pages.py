@@ -11,7 +11,8 @@ from planwright.records.history.rows import Row, count_of, rows_of
 ALL = 1 << 62  # more than there can be
 _FROM = """FROM memories WHERE tenant = :tenant AND (:id = '' OR id = :id)
     AND (:text = '' OR instr(lower(text), lower(:text)) > 0 OR instr(lower(tags), lower(:text)) > 0)"""
-_PAGE = f"SELECT * {_FROM} ORDER BY rowid DESC LIMIT :limit OFFSET :skipped"
+_COLUMNS = "id, tenant, run_id, text, tags, created_at"  # PostgreSQL has the words of the search beside them
+_PAGE = f"SELECT {_COLUMNS} {_FROM} ORDER BY rowid DESC LIMIT :limit OFFSET :skipped"
 _COUNT = f"SELECT count(*) {_FROM}"
 _PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:id = '' OR id = :id)
     AND (:run = '' OR run_id = :run) AND (:every = 1 OR status = 'proposed')

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from planwright.cli.views.db_tables import show_query
+from planwright.cli.views.memory_views import show_memories
 from planwright.domain.errors import SetupError
 from planwright.extras.postgres.copying import copy_to_server
 from planwright.extras.postgres.server import server_of
 from planwright.graph.building import build_graph
+from planwright.records.memories import Memory
+from planwright.records.records import open_records
 from planwright.settings.settings import load
 from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
@@ -68,6 +74,18 @@ def test_twenty_queries_answer_the_same_on_both_engines(
     assert answers[0] == answers[1]
     assert answers[0][0] == [{"n": 1}]
     assert len(QUERIES) == 20
+
+
+def test_memories_are_listed_alike(workspaces: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    listings = []
+    for workspace in workspaces:
+        with closing(open_records(load(workspace).store_folder, url=load(workspace).store_url)) as records:
+            memory = Memory.new("mem_1", "The cables are blue", ["cables"], datetime(2026, 1, 1, tzinfo=UTC))
+            asyncio.run(records.memories.write(memory, "default", "run_1"))
+        assert show_memories(workspace, "default", as_json=True) == 0
+        listings.append(json.loads(capsys.readouterr().out))
+    assert listings[0] == listings[1]
+    assert [row["id"] for row in listings[0]] == ["mem_1"]
 
 
 @pytest.mark.parametrize(
