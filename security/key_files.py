@@ -49,9 +49,15 @@ class ReadableFiles:
 
 def folded_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
     """Fold names as file systems do that ignore case, hidden marks or a last dot (CVE-2014-9390)."""
-    plain = (unicodedata.normalize("NFKC", part) for part in parts)
-    seen = ("".join(c for c in part if unicodedata.category(c) != "Cf") for part in plain)
-    return tuple(unicodedata.normalize("NFKC", part.casefold()).rstrip(". ") or part for part in seen)
+    return tuple(map(_folded, parts))
+
+
+def _folded(name: str) -> str:
+    if name.isascii():  # nothing of it is composed or hidden
+        return name.lower().rstrip(". ") or name
+    plain = unicodedata.normalize("NFKC", name)
+    seen = "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFKC", seen.casefold()).rstrip(". ") or seen
 
 
 @cache
