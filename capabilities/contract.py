@@ -12,7 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import Names, UseOf
-from planwright.capabilities.schema_paths import JsonSchema
+from planwright.capabilities.schema_paths import JsonSchema, without_titles
 from planwright.capabilities.signature import Function, check_lookup
 from planwright.capabilities.source_code import code_hash, module_of
 from planwright.domain.chain import Chain
@@ -36,8 +36,8 @@ In a plan, arguments may still be references (`has_reference`): it has to assume
 
 @lru_cache(maxsize=1024)
 def schema_of(args: type[BaseModel]) -> JsonSchema:
-    """Make the JSON schema of a model of arguments, once for each."""
-    return args.model_json_schema()
+    """Make the JSON schema of a model of arguments, once for each, without titles: they repeat names."""
+    return without_titles(args.model_json_schema())
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapify, heappop
+from itertools import chain
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.tools.schema_arguments import SchemaArguments
@@ -27,7 +28,7 @@ class Ranking:
     def __init__(self, capabilities: Sequence[Capability]) -> None:
         self._names = [capability.name for capability in capabilities]
         documents = [_document(capability) for capability in capabilities]
-        holding = Counter(word for document in documents for word in document)
+        holding = Counter(chain.from_iterable(documents))
         lengths = [sum(document.values()) for document in documents]
         usual = sum(lengths) / len(lengths) if lengths else 1.0
         weights: dict[str, list[tuple[int, float]]] = defaultdict(list)

@@ -185,3 +185,20 @@ def has_field(value: JsonValue, place: tuple[int | str, ...]) -> bool:
         elif isinstance(value, list) and isinstance(part, int) and part < len(value):
             value = value[part]
     return isinstance(value, dict) and place[-1] in value
+
+
+def without_titles(schema: JsonSchema) -> JsonSchema:
+    """Leave the titles out of a schema, which repeat the names of what they stand at."""
+    return {key: _untitled(key, value) for key, value in schema.items() if key != "title"}
+
+
+def _untitled(key: str, value: object) -> object:
+    if key in ("properties", "$defs") and isinstance(value, dict):
+        return {name: without_titles(of) if isinstance(of, dict) else of for name, of in value.items()}
+    if key in ("default", "const", "enum", "examples", "required"):
+        return value
+    if isinstance(value, dict):
+        return without_titles(value)
+    if isinstance(value, list):
+        return [without_titles(item) if isinstance(item, dict) else item for item in value]
+    return value

@@ -29,7 +29,6 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.surroundings import SQL, has_foreign_text, surroundings_reader, table_names
 from planwright.language.first_person import holds, own_words, says
 from planwright.models.conversation.call_arguments import flaw_of, wire_name
-from planwright.planning.catalogue import without_titles
 from planwright.planning.surface import Surface, surface_of
 from planwright.prompts import section
 from planwright.records.plans import Plans
@@ -59,8 +58,7 @@ def schemas(tools: Mapping[str, Capability]) -> list[dict[str, object]]:
 
 def _parameters(tool: Capability) -> JsonSchema:
     """Spell the arguments of a tool without what only its verification needs."""
-    schema = without_titles(tool.args_schema)
-    return {key: value for key, value in schema.items() if key != "additionalProperties"}
+    return {key: value for key, value in tool.args_schema.items() if key != "additionalProperties"}
 
 
 class CallReader:

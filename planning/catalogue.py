@@ -76,7 +76,7 @@ def details(capabilities: Iterable[Capability]) -> list[dict[str, object]]:
     for capability in capabilities:
         fields: dict[str, object] = {
             "name": capability.name,
-            "args": without_titles(capability.args_schema),
+            "args": capability.args_schema,
         }
         if guide := capability.guide.instructions:
             fields["guide"] = guide
@@ -87,23 +87,6 @@ def details(capabilities: Iterable[Capability]) -> list[dict[str, object]]:
             break
         spelled.append(fields)
     return spelled
-
-
-def without_titles(schema: JsonSchema) -> JsonSchema:
-    """Leave the titles out of a schema, which repeat the names of what they stand at."""
-    return {key: _untitled(key, value) for key, value in schema.items() if key != "title"}
-
-
-def _untitled(key: str, value: object) -> object:
-    if key in ("properties", "$defs") and isinstance(value, dict):
-        return {name: without_titles(of) if isinstance(of, dict) else of for name, of in value.items()}
-    if key in ("default", "const", "enum", "examples", "required"):
-        return value
-    if isinstance(value, dict):
-        return without_titles(value)
-    if isinstance(value, list):
-        return [without_titles(item) if isinstance(item, dict) else item for item in value]
-    return value
 
 
 def _line(capability: Capability) -> str:

@@ -15,7 +15,6 @@ from planwright.planning.catalogue import (
     catalogue_lines,
     detailed,
     details,
-    without_titles,
 )
 
 
@@ -64,7 +63,7 @@ def test_what_is_built_in_takes_bounded_lines_in_the_same_order_each_time(tmp_pa
 
 
 def test_an_argument_that_is_called_title_stays() -> None:
-    assert without_titles(title.args_schema)["properties"]["title"] == {
+    assert title.args_schema["properties"]["title"] == {
         "type": "string",
         "description": "what is on it",
     }
