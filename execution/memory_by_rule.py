@@ -13,7 +13,7 @@ from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.verified_call import NamedCall, verified_call
 from planwright.capabilities.policy.consent import consent_to
 from planwright.capabilities.policy.file import DEFAULT, Policy
-from planwright.domain.errors import CapabilityError, LimitExceeded
+from planwright.domain.errors import CapabilityError, CapabilityForbidden, LimitExceeded
 from planwright.domain.hashing import sha256
 from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.plan import Plan, PlanStep
@@ -56,7 +56,7 @@ class Remembering:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
 
     def _allowed(self, proposal: Proposal, invocation: Invocation) -> VerifiedStep | None:
-        """Make the step that writes a proposal; None where a person is asked. Raises CapabilityError."""
+        """Make the step that writes a proposal; None where a person is asked, or none may. Raises CapabilityError."""
         capability, approval = self._gateway.registry.get(WRITE), self._settings.approval
         if capability is None or approval.plan == "always":
             return None
@@ -64,7 +64,10 @@ class Remembering:
         call_context = self._gateway.call_context
         requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
         context = call_context.on_behalf_of(*requester)
-        judged = consent_to(capability, args, context, approval.of_tool)
+        try:
+            judged = consent_to(capability, args, context, approval.of_tool)
+        except CapabilityForbidden:
+            return None
         if judged.asks or not names_memory(call_context.policy, judged.ruling.rule):
             return None
         step = PlanStep(id="remember", capability=WRITE, params=args, description="Remember what was said")
