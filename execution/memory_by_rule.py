@@ -56,7 +56,7 @@ class Remembering:
             invocation.emit("memory_failed", {"id": proposal.id, "cause": error.cause}, proposal.id)
 
     def _allowed(self, proposal: Proposal, invocation: Invocation) -> VerifiedStep | None:
-        """Make the step that writes a proposal; None where a person is asked, or none may. Raises CapabilityError."""
+        """Make the step that writes a proposal; None where it is not just allowed. Raises CapabilityError."""
         capability, approval = self._gateway.registry.get(WRITE), self._settings.approval
         if capability is None or approval.plan == "always":
             return None

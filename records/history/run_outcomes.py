@@ -17,7 +17,8 @@ _COUNTS = {
     "effects": "SELECT status, count(*) FROM effects GROUP BY status",
 }
 _ENDED = """SELECT run_id, status, context, started_at FROM runs
-    WHERE ended_at IS NOT NULL AND started_at >= ? AND (? = '' OR tenant = ?) ORDER BY rowid DESC LIMIT ?"""
+    WHERE ended_at IS NOT NULL AND started_at >= ? AND (? IS NULL OR tenant = ?)
+    ORDER BY rowid DESC LIMIT ?"""
 _VERIFIED = """SELECT count(*), coalesce(sum(json_extract(data, '$.outcome') = 'ok'), 0) FROM journal
     WHERE run_id = ? AND type = 'plan_verified'"""
 _MODEL = """SELECT json_extract(data, '$.provider') || '/' || json_extract(data, '$.model') FROM journal
@@ -36,7 +37,7 @@ _PLAN = "SELECT * FROM plans WHERE run_id = ? AND plan_hash = ?"
 
 
 def ended_runs(
-    connection: sqlite3.Connection, since: str = "", tenant: str = "", most: int = ALL
+    connection: sqlite3.Connection, since: str = "", tenant: str | None = None, most: int = ALL
 ) -> list[Row]:
     """List runs that have ended, the newest first: `run_id`, `status`, `context`, `started_at`."""
     return list(rows_of(connection, _ENDED, (since, tenant, tenant, most)))

@@ -34,7 +34,7 @@ _STATUSES = f"""SELECT {STATUS} AS name, count(*) AS count FROM runs r WHERE r.t
 _AGENTS = """SELECT DISTINCT json_extract(context, '$.agent') AS agent FROM runs
     WHERE tenant = ? AND json_extract(context, '$.agent') IS NOT NULL ORDER BY agent LIMIT 200"""
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.request, r.answer, r.context, r.ended_at FROM runs r
-    WHERE {_UNANSWERED} AND (:tenant = '' OR r.tenant = :tenant)
+    WHERE {_UNANSWERED} AND (:tenant IS NULL OR r.tenant = :tenant)
     AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC LIMIT 50"""
 _REQUESTS = """SELECT r.request FROM runs r WHERE r.tenant = ? AND r.status = 'completed'
     AND length(r.request) <= ? AND NOT EXISTS (SELECT 1 FROM forks f WHERE f.run_id = r.run_id)
@@ -52,8 +52,8 @@ _NEWER = f"r.rowid > :after AND {_HAS_STATE}"
 class RunFilter:
     """Which runs are wanted; what is "" matters to nobody."""
 
-    tenant: str = ""
-    """Tenant that they belong to."""
+    tenant: str | None = None
+    """Tenant that they belong to; None for all."""
     text: str = ""
     """Words in their request, or the id of a run or thread."""
     status: str = ""
@@ -90,7 +90,8 @@ class RunChoices:
 
 def runs_page(connection: sqlite3.Connection, wanted: RunFilter, limit: int, skipped: int) -> RunPage:
     """Read a page of at most `limit` runs, after the `skipped` newest."""
-    where = " AND ".join(text for name, text in _CONDITIONS.items() if getattr(wanted, name)) or "1 = 1"
+    matters = {**vars(wanted), "tenant": wanted.tenant is not None}
+    where = " AND ".join(text for name, text in _CONDITIONS.items() if matters[name]) or "1 = 1"
     place = {**vars(wanted), "limit": limit, "skipped": skipped}
     rows = list(rows_of(connection, _PAGE.format(where=where), place))
     return RunPage(rows, count_of(connection, _COUNT.format(where=where), place))

@@ -15,7 +15,7 @@ from planwright.records.history.rows import Row, first_of, rows_of
 from planwright.records.runs import Run, run_of
 
 _RUN = """SELECT * FROM runs WHERE rowid = (SELECT max(rowid) FROM runs
-    WHERE (:tenant = '' OR tenant = :tenant) AND (run_id = :id OR thread_id = :id))"""
+    WHERE (:tenant IS NULL OR tenant = :tenant) AND (run_id = :id OR thread_id = :id))"""
 _EVENTS = (
     "SELECT seq, ts, run_id, thread_id, type, data FROM journal WHERE run_id = ? AND seq > ? ORDER BY seq"
 )
@@ -72,9 +72,9 @@ class RunRecord:
     """Use of models by steps and calls that a model does, by uid."""
 
 
-def find_row(connection: sqlite3.Connection, which: str, tenant: str = "") -> Row | None:
-    """Find the row of a run by its id, or of the newest of a thread; one of another tenant is not there."""
-    row = connection.execute(_RUN, {"tenant": tenant, "id": which}).fetchone()
+def find_row(connection: sqlite3.Connection, which: str) -> Row | None:
+    """Find the row of a run by its id, or of the newest of a thread, whatever its tenant is."""
+    row = connection.execute(_RUN, {"tenant": None, "id": which}).fetchone()
     return None if row is None else dict(row)
 
 

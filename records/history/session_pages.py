@@ -11,7 +11,7 @@ from planwright.records.history.rows import count_of
 from planwright.records.queue.session import COLUMNS, Session, session_of
 
 _FROM = """FROM sessions s JOIN runs r USING (run_id)
-    WHERE (:tenant = '' OR r.tenant = :tenant) AND (:open = 0 OR r.ended_at IS NULL)
+    WHERE (:tenant IS NULL OR r.tenant = :tenant) AND (:open = 0 OR r.ended_at IS NULL)
     AND (:id = '' OR r.run_id = :id)"""
 _PAGE = f"""SELECT {COLUMNS}, r.context, r.extended {_FROM}
     ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"""
@@ -22,8 +22,8 @@ _COUNT = f"SELECT count(*) {_FROM}"
 class SessionFilter:
     """Which sessions are wanted; what is "" matters to nobody."""
 
-    tenant: str = ""
-    """Tenant that they belong to."""
+    tenant: str | None = None
+    """Tenant that they belong to; None for all."""
     id: str = ""
     """Run that is the session."""
     open: bool = False

@@ -27,10 +27,10 @@ _MODELS = """SELECT {name} AS name, count(*) AS model_calls, coalesce(sum(u.toke
     coalesce(sum(u.cost), 0) AS cost, sum(CASE WHEN u.cost IS NULL THEN 1 ELSE 0 END) AS unpriced,
     sum(CASE WHEN u.settled = 0 THEN 1 ELSE 0 END) AS reserved
     FROM usage u LEFT JOIN runs r ON r.run_id = u.run_id
-    WHERE (:tenant = '' OR u.tenant = :tenant) AND u.at >= :since AND u.kind = 'model'
+    WHERE (:tenant IS NULL OR u.tenant = :tenant) AND u.at >= :since AND u.kind = 'model'
     AND (u.settled = 1 OR u.expires_at > :now) GROUP BY 1 ORDER BY 1"""
 _CALLS = """SELECT {name} AS name, count(*) AS calls FROM steps s JOIN runs r ON r.run_id = s.run_id
-    WHERE (:tenant = '' OR s.tenant = :tenant) AND s.ended_at >= :since
+    WHERE (:tenant IS NULL OR s.tenant = :tenant) AND s.ended_at >= :since
     AND s.status IN ('completed', 'failed') AND json_extract(s.result, '$.capability') <> 'agent'
     AND coalesce(json_extract(s.result, '$.kept_from'), '') = ''
     GROUP BY 1 ORDER BY 1"""
@@ -38,7 +38,7 @@ _CACHED = """SELECT {name} AS name, sum(json_extract(j.data, '$.cached_tokens'))
     sum(json_extract(j.data, '$.input_tokens')) AS input_tokens
     FROM journal j JOIN runs r ON r.run_id = j.run_id
     WHERE j.type = 'llm_call' AND json_extract(j.data, '$.error') IS NULL
-    AND (:tenant = '' OR j.tenant = :tenant) AND j.ts >= :since GROUP BY 1"""
+    AND (:tenant IS NULL OR j.tenant = :tenant) AND j.ts >= :since GROUP BY 1"""
 _RESERVED = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
 _UNPRICED = """SELECT count(*) FROM usage WHERE kind = 'model' AND tenant = ? AND provider = ?
@@ -75,8 +75,8 @@ class UsageScope:
 
     now: datetime
     """What time it is: a reservation that has expired does not count."""
-    tenant: str = ""
-    """Tenant that it belongs to; "" for all."""
+    tenant: str | None = None
+    """Tenant that it belongs to; None for all."""
     since: str = ""
     """Day in ISO 8601; "" for all."""
 
