@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 
+from planwright.models.json_reply import LONGEST_REPLY
 from planwright.models.replies.call_formats import BARE, FORMATS
 from planwright.models.replies.written_calls import with_written_calls, written_call
 from tests.models.replies.written_spellings import CALL, INNOCENT, NAME, SPELLINGS, TOWN, UNREADABLE
@@ -51,6 +52,14 @@ def test_a_call_of_each_family_is_read(family: str) -> None:
 def test_what_is_not_exactly_a_call_is_told_and_not_made(why: str) -> None:
     assert calls(UNREADABLE[why]) == []
     assert written_call(UNREADABLE[why], TOOLS) == NAME
+
+
+def test_a_reply_that_is_too_long_is_not_looked_through_and_none_is_without_tools() -> None:
+    written = f"<tool_call>{CALL}</tool_call>"
+    assert calls(written)
+    assert calls(f"{'a ' * LONGEST_REPLY}{written}") == []
+    reply = AIMessage(written)
+    assert with_written_calls(reply, [], []) is reply
 
 
 @pytest.mark.parametrize("what", INNOCENT)
