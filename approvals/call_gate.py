@@ -13,7 +13,7 @@ import logging
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
+from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.approvals.origins import with_origins
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
 from planwright.domain.chain import Chain
@@ -112,7 +112,7 @@ class CallGates:
 
     async def _open(self, row: Gate, invocation: Invocation) -> Gate:
         gate = await self._gates.open(row, invocation.lease)
-        tell_request(gate, invocation)
+        emit_request(gate, invocation)
         return gate
 
     async def _earlier_approval(

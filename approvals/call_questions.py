@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
+from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.capabilities.encoding import as_json
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
@@ -65,7 +65,7 @@ class CallQuestions:
         id_, card = _gate_id(checked, number, invocation), question_card(checked, asks)
         question = GateQuestion(id_, card, sha256(card), "info", checked.gate_subject)
         gate = await self._gates.open(open_gate(invocation, self._settings, question), invocation.lease)
-        tell_request(gate, invocation)
+        emit_request(gate, invocation)
 
     async def _answer(self, checked: VerifiedStep, number: int, invocation: Invocation) -> JsonValue:
         gate = await wait_for_decision(self._gates, _gate_id(checked, number, invocation), invocation)

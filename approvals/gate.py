@@ -152,7 +152,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
     """
     refused = ""
     while (gate := await gates.read(gate_id)).status == "open":
-        _tell_approvals(gate, invocation)
+        _emit_approvals(gate, invocation)
         tools = tuple(gate.undeclared)
         schema = (
             RESPONSE_SCHEMA
@@ -171,18 +171,18 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         answer = interrupt(prompt, response_schema=schema)
         if invocation.answered is not None:
             refused = await invocation.answered(gate, answer)
-    tell_decision(gate, invocation)
+    emit_decision(gate, invocation)
     return gate
 
 
-def tell_request(gate: Gate, invocation: Invocation) -> None:
+def emit_request(gate: Gate, invocation: Invocation) -> None:
     """Tell that a gate was opened, once."""
     invocation.emit("approval_requested", request_data(gate), gate.gate_id)
 
 
-def tell_decision(gate: Gate, invocation: Invocation) -> None:
+def emit_decision(gate: Gate, invocation: Invocation) -> None:
     """Tell how a gate was decided, once, and before it that it was opened, where nobody has yet."""
-    tell_request(gate, invocation)
+    emit_request(gate, invocation)
     if gate.status != "edited" and invocation.emit("approval_resolved", decision_data(gate), gate.gate_id):
         trace_gate(gate, invocation)
 
@@ -193,7 +193,7 @@ def trace_gate(gate: Gate, invocation: Invocation) -> None:
     invocation.spans.gate(gate.gate_id, gate.kind, gate.status, gate.requested_at, closed)
 
 
-def _tell_approvals(gate: Gate, invocation: Invocation) -> None:
+def _emit_approvals(gate: Gate, invocation: Invocation) -> None:
     """Tell of each approval that did not open the gate yet."""
     for count, approval in enumerate(gate.approvals, 1):
         data = {"gate_id": gate.gate_id, "by": approval.by, "channel": approval.channel}

@@ -25,7 +25,7 @@ from planwright.language.wishes.wishes import wishes
 from planwright.records.consent.approval_scope import ArgumentRule
 from planwright.records.consent.approvers import check_approver
 from planwright.security.credentials import Caller
-from planwright.security.people import People, spelled
+from planwright.security.people import People, identity_key
 from planwright.settings.egress import on_list, read_host_port
 from planwright.settings.profile import stands_for
 
@@ -139,7 +139,7 @@ def _dotted() -> Iterator[Pair]:
 
 def _signs_in(name: str, other: str) -> bool:
     known = Caller("ada")
-    return any(People({spelled(name, claim): known}, claim).caller(other) for claim in ("email", "sub"))
+    return any(People({identity_key(name, claim): known}, claim).caller(other) for claim in ("email", "sub"))
 
 
 def _approves(name: str, other: str) -> bool:

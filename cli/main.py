@@ -260,9 +260,9 @@ def main() -> None:
     try:
         typer.main.get_command(app)()
     except PlanwrightError as error:
-        from planwright.cli.refusal import say_refusal
+        from planwright.cli.refusal import print_refusal
 
-        say_refusal(error, sys.argv[1:])
+        print_refusal(error, sys.argv[1:])
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; nothing is lost: planwright ls, then planwright resume THREAD\n")
@@ -274,9 +274,9 @@ def main() -> None:
 
 def _traceback(kind: object, error: BaseException, trace: object) -> None:
     """Print the traceback of a bug, without a secret in it."""
-    from planwright.cli.refusal import say_traceback
+    from planwright.cli.refusal import print_traceback
 
-    say_traceback(error, sys.argv[1:])
+    print_traceback(error, sys.argv[1:])
 
 
 if __name__ == "__main__":

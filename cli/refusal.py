@@ -20,7 +20,7 @@ from planwright.upkeep.findings import StoreFinding
 from planwright.upkeep.store_check import check_store
 
 
-def say_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
+def print_refusal(error: PlanwrightError, arguments: Sequence[str]) -> None:
     """Print what is wrong and what to do next; `arguments` are those of the command.
 
     Where it is a folder that nobody trusts, a person at the terminal is asked; by a yes the command begins
@@ -49,7 +49,7 @@ UNWRITTEN = 74
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
+def print_traceback(error: BaseException, arguments: Sequence[str]) -> None:
     """Print where a bug of ours showed, or that the store is damaged, where that explains it.
 
     Output for which there is no room is a refusal; output whose reader has left is nothing to speak of.
@@ -59,7 +59,7 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python fails at its exit
         if error.errno != errno.EPIPE:
             cause = f"the output cannot be written: {error.strerror}"
-            say_refusal(SetupError(cause, "make room; what has run is on record: planwright ls"), arguments)
+            print_refusal(SetupError(cause, "make room; what has run is on record: planwright ls"), arguments)
         sys.exit(UNWRITTEN)  # as an excepthook may
     faults = _store_faults(arguments)
     if not faults:
@@ -67,7 +67,7 @@ def say_traceback(error: BaseException, arguments: Sequence[str]) -> None:
         return
     more = f" and {len(faults) - 1} more" if len(faults) > 1 else ""
     cause = f"the store is damaged: {faults[0].file}: {faults[0].problem}{more}"
-    say_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
+    print_refusal(SetupError(cause, "planwright db check, then: planwright db restore BACKUP"), arguments)
 
 
 def _is_of_output(error: OSError) -> bool:

@@ -54,6 +54,6 @@ class VerdictInputs(BaseModel):
             evaluators=RULES,
         )
 
-    def spelled(self) -> str:
+    def as_json(self) -> str:
         """Spell it as JSON, without outputs: those are on record with the results."""
         return self.model_dump_json(exclude={"facts": {"__all__": {"output"}}})

@@ -45,7 +45,7 @@ class Criterion(BaseModel):
     """The criterion in words; None where it is an expression."""
 
     @model_serializer(mode="wrap")
-    def _spelled(self, fields: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
+    def _format(self, fields: SerializerFunctionWrapHandler) -> dict[str, JsonValue]:
         """Keep the fields of one that says nothing: left out, it would be read back as none."""
         return fields(self) or {"cel": None, "rubric": None}
 

@@ -57,7 +57,7 @@ def _step(
 
 def _decisions(plan: Plan) -> list[str]:
     return [
-        f"decision {_spell(each.decision_id)} after {each.after_step}" for each in plan.decision_checkpoints
+        f"decision {_format(each.decision_id)} after {each.after_step}" for each in plan.decision_checkpoints
     ]
 
 
@@ -70,11 +70,11 @@ def _diff(name: str, old: object, new: object) -> Iterator[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         for key in {**old, **new}:
             yield from _diff(f"{name}.{key}", old.get(key, _ABSENT), new.get(key, _ABSENT))
-    elif _spell(old) != _spell(new):
-        yield f"{name}: {_spell(old)} → {_spell(new)}"
+    elif _format(old) != _format(new):
+        yield f"{name}: {_format(old)} → {_format(new)}"
 
 
-def _spell(value: object) -> str:
+def _format(value: object) -> str:
     return "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 

@@ -52,7 +52,7 @@ def whole_reference(text: str) -> list[str] | None:
     return _path(match[1]) if match else None
 
 
-def spell_references(text: str, spell: Callable[[Sequence[str]], str]) -> str:
+def format_references(text: str, spell: Callable[[Sequence[str]], str]) -> str:
     """Put in the place of each reference in a text what `spell` makes of its path."""
     return _REFERENCE.sub(lambda match: spell(_path(match[1])), text)
 

@@ -200,7 +200,7 @@ def answer_id(run_id: str) -> str:
     return f"answer_{run_id}"
 
 
-def spelled_end(status: str, error: str, code: str = "") -> str:
+def format_end(status: str, error: str, code: str = "") -> str:
     """Say how a step ended that is not complete, without saying it twice: `rejected by ada: not today`.
 
     Of one in doubt no more is said: a person is asked about it beside that.

@@ -19,14 +19,14 @@ def call_fields(checked: VerifiedStep, lane: str, call_id: str | None = None) ->
     return fields if call_id is None else fields | {"call_id": call_id}
 
 
-def tell_start(
+def emit_start(
     invocation: Invocation, fields: Mapping[str, JsonValue], args: Mapping[str, JsonValue], uid: str
 ) -> None:
     """Tell that a call begins, with its arguments."""
     invocation.emit("tool_call_start", {**fields, "args": dict(args)}, uid)
 
 
-def tell_end(invocation: Invocation, fields: Mapping[str, JsonValue], result: StepResult, uid: str) -> None:
+def emit_end(invocation: Invocation, fields: Mapping[str, JsonValue], result: StepResult, uid: str) -> None:
     """Tell how a call ended."""
     how = {"status": result.status, "code": result.code, "seconds": result.seconds, "error": result.error}
     invocation.emit("tool_call_end", {**fields, **how}, uid)

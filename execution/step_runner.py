@@ -65,7 +65,7 @@ class StepRunner:
         checked = task["checked"]
         if settled := invocation.board.settled(checked.uid):
             if not settled.kept_from:  # a crash may have come before it was told
-                await self._tell_end(task, settled, invocation)
+                await self._emit_end(task, settled, invocation)
             return settled, {}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
         decision, missing = cascade_decision(checked.needs, results, checked.cascade)
@@ -161,7 +161,7 @@ class StepRunner:
             return failed
         (plan, chosen), fields = suggestion, self._fields(task)
         other: dict[str, JsonValue] = {"capability": chosen.step.capability, "params": chosen.step.params}
-        self.tell_retry(task, failed, other, invocation)
+        self.emit_retry(task, failed, other, invocation)
 
         async def literal() -> dict[str, JsonValue]:
             return chosen.step.params
@@ -176,7 +176,7 @@ class StepRunner:
             update={"uid": failed.uid, "instead_of": failed.capability, "attempts": attempts}
         )
 
-    def tell_retry(
+    def emit_retry(
         self, task: StepTask, failed: StepResult, other: dict[str, JsonValue], invocation: Invocation
     ) -> None:
         """Tell that something else is tried than what failed."""
@@ -237,11 +237,11 @@ class StepRunner:
         result = await self.begun.first(task["checked"], result, invocation)
         self.record(result, invocation)
         await asyncio.sleep(0)  # steps that are ready begin before the end of this one is told
-        await self._tell_end(task, result, invocation)
+        await self._emit_end(task, result, invocation)
         invocation.board.settle(result)
         return result
 
-    async def _tell_end(self, task: StepTask, result: StepResult, invocation: Invocation) -> None:
+    async def _emit_end(self, task: StepTask, result: StepResult, invocation: Invocation) -> None:
         """Tell how a step ended, once."""
         data = {**self._fields(task), "status": result.status, "attempts": result.attempts}
         if result.status == "completed":

@@ -27,11 +27,11 @@ def route_of_step(router: Router, task: StepTask, invocation: Invocation) -> Mod
     route = router.for_step(task["route"], step.routed_by)
     if step.routed_by is None:
         return route
-    tell_route(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
+    emit_route(router, route, step.routed_by, {"step_id": step.id, "uid": uid}, invocation)
     return route
 
 
-def tell_route(
+def emit_route(
     router: Router, route: ModelRoute, hint: ModelHint, place: Mapping[str, str], invocation: Invocation
 ) -> None:
     """Tell which model serves a step, or the run, under a hint, and what it lacks of it."""

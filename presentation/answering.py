@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from planwright.domain.results import spelled_end
+from planwright.domain.results import format_end
 from planwright.language.lexicon import COUNTS
 
 _LIMIT = 12
@@ -26,7 +26,7 @@ def answer_from_results(results: list[dict[str, Any]]) -> str:
     lines: list[str] = []
     for result in results:
         if (status := result.get("status", "completed")) != "completed":
-            how = spelled_end(status, result.get("error") or "")
+            how = format_end(status, result.get("error") or "")
             lines.append(f"{result.get('description') or result['capability']}: {how}")
         elif not result.get("used") or result.get("changed"):
             lines.append(_tell(result))
@@ -43,7 +43,7 @@ def _tell(result: dict[str, Any]) -> str:
     if items is not None and "value" not in output and not result.get("changed"):
         count = output.get("count", len(items))
         facts = [*_facts({name: value for name, value in output.items() if name != "count"})]
-        return _tell_list(f"{title}: {', '.join(facts)}" if facts else title, items, count)
+        return _list_text(f"{title}: {', '.join(facts)}" if facts else title, items, count)
     if set(output) >= {"iso", "weekday", "time"}:
         return f"It is {output['weekday']}, {output['date']}, {output['time']} ({output['timezone']})."
     for key in ("summary", "value", "text"):
@@ -52,7 +52,7 @@ def _tell(result: dict[str, Any]) -> str:
             return f"{head} {output[key]}" if "\n" not in str(output[key]) else f"{head}\n{output[key]}"
     if not result.get("changed") and (facts := [*_facts(output)]):
         return f"{title}: {', '.join(facts)}."
-    return _tell_deed(title, output)
+    return _deed_text(title, output)
 
 
 def _facts(output: Mapping[str, object]) -> Iterator[str]:
@@ -72,18 +72,18 @@ def _only_value(output: dict[str, Any]) -> Any:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def _tell_deed(title: str, output: dict[str, Any]) -> str:
+def _deed_text(title: str, output: dict[str, Any]) -> str:
     """Tell in the past tense what was done, with what a reader needs to find or check it."""
     verb, _, rest = title.partition(" ")
     done = f"{_PAST[verb.lower()].capitalize()} {rest}" if verb.lower() in _PAST else f"{title}: done"
     number = [f"#{output['id']}"] if isinstance(output.get("id"), int) else []
-    texts = {key: _spelled(output.get(key)) for key in _TELLING}
+    texts = {key: _format(output.get(key)) for key in _TELLING}
     new = [f"{key} {text}" for key, text in texts.items() if text and str(text) not in title]
     facts = ", ".join([*number, *new])
     return f"{done.rstrip('.')} ({facts})." if facts else f"{done.rstrip('.')}."
 
 
-def _tell_list(title: str, items: list[Any], count: int) -> str:
+def _list_text(title: str, items: list[Any], count: int) -> str:
     if not items:
         return f"{title}: nothing found."
     rows = [f"  - {_row(item)}" for item in items[:_LIMIT]]
@@ -137,7 +137,7 @@ def _when(event: dict[str, Any]) -> str:
     return f"{start[:10]} {start[11:16]}-{end[11:16] if end[:10] == start[:10] else end[:16]}"
 
 
-def _spelled(value: Any) -> Any:
+def _format(value: Any) -> Any:
     """Spell a list of words as one reads it."""
     plain = isinstance(value, list) and all(isinstance(item, str) for item in value)
     return ", ".join(value) if plain else value

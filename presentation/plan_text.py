@@ -84,10 +84,10 @@ def plan_for_editor(plan: Card, card: Card, gate: str) -> str:
     """Spell a plan for an editor: its steps as they were shown, and what else is set in them."""
     whole = {step["id"]: step for step in plan["steps"]}
     steps = [_step(step, whole[step["id"]]) for step in card["steps"]]
-    return _HEAD.format(gate=gate) + spell({"goal": card["goal"], "steps": steps})
+    return _HEAD.format(gate=gate) + format_yaml({"goal": card["goal"], "steps": steps})
 
 
-def spell(value: object) -> str:
+def format_yaml(value: object) -> str:
     """Write YAML. What would not show, or turn the line around, is written as an escape."""
     plain = safe(json.dumps(value, ensure_ascii=False))
     visible = plain == json.dumps(value, ensure_ascii=False)

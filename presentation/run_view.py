@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from planwright.domain.results import spelled_end
+from planwright.domain.results import format_end
 from planwright.domain.risk import Risk, at_least
 from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card, EventData, RunEvent
@@ -232,7 +232,7 @@ def _step(view: RunView, kind: str, data: EventData, at: float) -> RunView:
             return replace(line, state="done", tries=tries, seconds=took, note="", args=args, brought=brought)
         ended: State = "rejected" if data["status"] == "rejected" else "skipped"
         state: State = "failed" if kind == "plan_step_failed" else ended
-        note = one_line(spelled_end(data["status"], data["error"], data.get("code", "")))
+        note = one_line(format_end(data["status"], data["error"], data.get("code", "")))
         return replace(line, state=state, tries=tries, seconds=took, note=note)
 
     started = kind == "plan_step_start" and data["capability"] != "agent"
@@ -263,7 +263,7 @@ def _call(view: RunView, kind: str, data: EventData, at: float) -> RunView:
             note = one_line(f"{data['error']}; again {'in another way' if other else 'under the same key'}")
             return replace(line, tries=int(data["attempt"]) + 1, note=note)
         done = data["status"] == "completed"
-        note = "" if done else one_line(spelled_end(data["status"], data["error"], data.get("code", "")))
+        note = "" if done else one_line(format_end(data["status"], data["error"], data.get("code", "")))
         return replace(line, state="done" if done else "failed", seconds=data["seconds"], note=note)
 
     return replace(view, lines=tuple(map(change, view.lines)))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planwright.domain.references import spell_references, whole_reference
+from planwright.domain.references import format_references, whole_reference
 from planwright.language.nouns import ORDINALS
 from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card
@@ -66,7 +66,7 @@ def argument_text(value: object) -> str:
     """Spell a value with its references in words, between ‹ and ›; nothing else holds those marks."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     guarded = text.replace("‹", "\\u2039").replace("›", "\\u203a")
-    return spell_references(guarded, lambda path: f"‹{reference_text(path)}›")
+    return format_references(guarded, lambda path: f"‹{reference_text(path)}›")
 
 
 def reference_text(path: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ class People:
 
     def caller(self, identity: str) -> Caller | None:
         """Find the person with an identity; None for a stranger."""
-        return self._callers.get(spelled(identity, self._claim))
+        return self._callers.get(identity_key(identity, self._claim))
 
     def callers(self) -> Iterable[Caller]:
         """List them."""
@@ -33,7 +33,7 @@ def read_people(settings: Settings) -> People:
     """
     sign_in, callers, names = settings.sign_in, dict[str, Caller](), set[tuple[str, str]]()
     for name, person in settings.people.items():
-        identity = spelled(person.identity, sign_in.claim)
+        identity = identity_key(person.identity, sign_in.claim)
         if identity in callers:
             cause = f"[people.{name}] has the identity of another person, too"
             raise SetupError(cause, "give each person an identity of their own; one may have several rights")
@@ -51,6 +51,6 @@ def read_people(settings: Settings) -> People:
     return People(callers, sign_in.claim)
 
 
-def spelled(identity: str, claim: str) -> str:
+def identity_key(identity: str, claim: str) -> str:
     """Spell an identity as it is compared: an address without regard to capitals of A to Z."""
     return folded(identity.strip(" ")) if claim == "email" else identity

@@ -25,7 +25,7 @@ class HostPort(NamedTuple):
     """Port on that host; None for any."""
 
     @property
-    def spelled(self) -> str:
+    def text(self) -> str:
         """Spell it as an entry of the list."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port is None else f"{host}:{self.port}"

@@ -29,7 +29,7 @@ class SealedTable:
 
     def digest(self, row: sqlite3.Row) -> str:
         """Hash what is sealed of a row, as 64 hex digits."""
-        return sha256([self.name, *(_spelled(row[column]) for column in self.columns)])
+        return sha256([self.name, *(_format(row[column]) for column in self.columns)])
 
     def of_run(self, connection: sqlite3.Connection, run_id: str) -> dict[str, str]:
         """Map the keys of a run's rows to their digests; rows taken together stand under their number."""
@@ -44,7 +44,7 @@ class SealedTable:
         return row
 
 
-def _spelled(value: object) -> object:
+def _format(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else value
 
 

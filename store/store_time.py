@@ -106,7 +106,7 @@ class StoreTime:
                 await self._write()
             elif row is None or mark.counted_s - row.counted_s >= TICK_S:
                 self._database.submit("time", self._marked, rides=True)
-            self._say_off(self.mark)
+            self._log_off(self.mark)
         return self.mark
 
     async def _write(self) -> None:
@@ -144,7 +144,7 @@ class StoreTime:
         mine = self._mark.after(reading.boot_s)
         return joined(mine, row, reading) if not mine.was_off or row.counted_s > self._taken_up_s else mine
 
-    def _say_off(self, mark: TimeMark) -> None:
+    def _log_off(self, mark: TimeMark) -> None:
         """Log once that a clock is not believed: that of the store, or that of this machine beside it."""
         off_s = mark.off_s or self._clock().timestamp() - mark.now_s
         off_s = off_s if abs(off_s) > WARN_S else 0.0

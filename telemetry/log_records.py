@@ -69,7 +69,7 @@ def log_event(event: Event) -> None:
     log, level = _LOGGERS[event["type"]], level_of(event)
     if log.isEnabledFor(level):
         ids, fields = {"run_id": event["run_id"], "thread_id": event["thread_id"]}, operator_fields(event)
-        words = " ".join(f"{name}={_spelled(value)}" for name, value in (ids | fields).items())
+        words = " ".join(f"{name}={_format(value)}" for name, value in (ids | fields).items())
         log.log(level, "%s %s", event["type"], words, extra={"event": event["type"], "fields": fields, **ids})
 
 
@@ -100,6 +100,6 @@ def level_of(event: Event) -> int:
     return logging.WARNING if went_badly or type_ in PROBLEMS else logging.INFO
 
 
-def _spelled(value: object) -> str:
+def _format(value: object) -> str:
     """Spell a value so that it stays on its line, and one word."""
     return text if _PLAIN.fullmatch(text := str(value)) else ascii(text)

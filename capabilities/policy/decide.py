@@ -279,4 +279,4 @@ def host_of(url: str) -> str:
         port = parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
         raise CapabilityRejected(f"{url!r} is no URL: {error}", "mend it in planwright.toml") from error
-    return HostPort(parts.hostname or "", port).spelled
+    return HostPort(parts.hostname or "", port).text

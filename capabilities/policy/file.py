@@ -217,7 +217,7 @@ def read_policy(text: str, path: Path) -> Policy:
         open_end = "the last rule is no catch-all (one without `match` and `when`): some calls have no answer"
         step = 'end the file with two lines: [[rule]], and decide = "ask"; then: planwright policy check'
         raise SetupError(f"{at}: {open_end}", step)
-    canonical = [_spelled(entry) for entry in entries]
+    canonical = [_format(entry) for entry in entries]
     named = {name: gate.model_dump(mode="json", exclude_defaults=True) for name, gate in gates.items()}
     return Policy(path, tuple(rules), sha256([SEMANTICS, canonical, *([named] if named else [])]), gates)
 
@@ -259,11 +259,11 @@ def _rule(entry: _Entry, path: Path, lines: dict[str, int], number: int) -> Rule
         approvers=entry.approvers,
         quorum=entry.quorum,
         exclude_requester=entry.exclude_requester,
-        hash=sha256(_spelled(entry)),
+        hash=sha256(_format(entry)),
     )
 
 
-def _spelled(entry: _Entry) -> dict[str, object]:
+def _format(entry: _Entry) -> dict[str, object]:
     """Spell what a rule says."""
     return entry.model_dump(mode="json", exclude_defaults=True)
 

@@ -103,7 +103,7 @@ class Packer:
             if parent and _is_unchanged(channel, versions, parent):
                 refs[channel], needs[channel] = parent.refs[channel], parent.needs[channel]
             else:
-                refs[channel], needs[channel], rows = self._spelled(value, stored)
+                refs[channel], needs[channel], rows = self._format(value, stored)
                 new |= {digest: row for digest, row in rows.items() if digest not in stored}
         rest = {name: part for name, part in checkpoint.items() if name != "channel_values"}
         payload = self._serde.dumps_typed({**rest, "refs": refs})[1]
@@ -122,7 +122,7 @@ class Packer:
         kind, payload = self._serde.dumps_typed(value)
         return Content(_hash(kind, payload), kind, payload)
 
-    def _spelled(self, value: object, stored: frozenset[bytes]) -> _Spelled:
+    def _format(self, value: object, stored: frozenset[bytes]) -> _Spelled:
         """Name a value, and spell those of its contents that are not stored."""
         if _is_short(value):
             return _Spelled([value], frozenset(), {})
@@ -130,7 +130,7 @@ class Packer:
             return self._log(cast(list[BaseMessage], value), stored)[1]
         if _holds_log(value):
             fields = cast("dict[str, object]", value).items()
-            parts = {name: self._spelled(part, stored) for name, part in fields}
+            parts = {name: self._format(part, stored) for name, part in fields}
             needs = frozenset[bytes]().union(*(part.needs for part in parts.values()))
             rows = {digest: row for part in parts.values() for digest, row in part.rows.items()}
             return _Spelled({name: part.ref for name, part in parts.items()}, needs, rows)

@@ -153,13 +153,13 @@ def edited_gate(entry: object) -> str:
     return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
 
 
-def say_refused(error: PlanwrightError, terminal: Terminal) -> None:
+def print_refused(error: PlanwrightError, terminal: Terminal) -> None:
     """Say why an answer was not taken, and what to do."""
     terminal.screen.print(views.label("refused", error.cause, "red"))
     terminal.screen.print(views.label("next", error.next_step))
 
 
-def say_interrupted(where: str, waiting: Sequence[Interrupt], terminal: Terminal) -> None:
+def print_interrupted(where: str, waiting: Sequence[Interrupt], terminal: Terminal) -> None:
     """Say how to go on with a run, and until when the first of its open gates waits."""
     ends = sorted(str(each.value["expires_at"]) for each in waiting if "expires_at" in each.value)
     until = f", and it waits until {ends[0][:16].replace('T', ' ')} UTC" if ends else ""
@@ -167,7 +167,7 @@ def say_interrupted(where: str, waiting: Sequence[Interrupt], terminal: Terminal
     terminal.screen.print(line, soft_wrap=True)
 
 
-def say_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunWatch) -> None:
+def print_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: RunWatch) -> None:
     """Show what waits, and the commands that answer it."""
     _show_card(waiting, terminal, watch)
     kind, gate, allowed = waiting["kind"], f"{waiting['gate_id']}{where}", _allowed(waiting)
@@ -201,7 +201,7 @@ def _by_hand(waiting: Card, drafts: Drafts, terminal: Terminal) -> JsonObject | 
             return edited
         terminal.screen.print(views.label("edit", NOTHING_SAVED))
     except (GateError, SetupError) as error:
-        say_refused(error, terminal)
+        print_refused(error, terminal)
     return None
 
 

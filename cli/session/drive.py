@@ -20,8 +20,8 @@ from planwright.cli.session.asking import (
     Approver,
     asker,
     edited_gate,
-    say_interrupted,
-    say_refused,
+    print_interrupted,
+    print_refused,
     who,
 )
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
@@ -53,7 +53,7 @@ def start(
 ) -> int:
     """Begin a run and follow it to its end or to a gate. Returns the exit code."""
     settings = load_logged(workspace)
-    _say_outer(settings, terminal)
+    _print_outer(settings, terminal)
     Router(settings).route(options.provider)  # one that is not there begins no run
     patience = settings.approval.plan_timeout_s if terminal.interactive else None
     context = replace(options, channel="cli", requested_by=who(), gate_ttl_s=patience)
@@ -64,11 +64,11 @@ def dry_run(request: str, workspace: Path, options: RunContext, terminal: Termin
     """Plan and verify a request, and run nothing."""
     context = replace(options, dry_run=True, channel="cli", planning_mode="always")
     settings = load_logged(workspace)
-    _say_outer(settings, terminal)
+    _print_outer(settings, terminal)
     return follow(settings, begun_with(request), str(uuid.uuid4()), context, terminal)
 
 
-def _say_outer(settings: Settings, terminal: Terminal) -> None:
+def _print_outer(settings: Settings, terminal: Terminal) -> None:
     """Say that there is a workspace above a folder that holds none yet: perhaps that one is meant."""
     here, *above = (settings.workspace, *settings.workspace.parents)
     holds = [folder for folder in (here, *above) if has_workspace(folder)]
@@ -197,7 +197,7 @@ def follow(
                 drafts.refused(edited, error)
                 if not (edited and answered):
                     raise
-                say_refused(error, terminal)
+                print_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
             mine = _own_interrupt(waiting)
             if mine is None or ask is None:
@@ -212,7 +212,7 @@ def follow(
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
         where = views.where_option(settings.workspace)
-        say_interrupted(f"{thread}{where}", waiting, terminal)
+        print_interrupted(f"{thread}{where}", waiting, terminal)
         return INTERRUPTED
     finally:
         agent.close()

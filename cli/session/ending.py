@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from planwright.cli.session.asking import say_how_to_answer
+from planwright.cli.session.asking import print_how_to_answer
 from planwright.cli.session.closing_line import closing_line
 from planwright.cli.session.terminal import RunWatch, Terminal, print_answer
 from planwright.cli.views import rendering as views
@@ -61,7 +61,7 @@ def finish(
         print_report(settings, run["run_id"])
     elif waiting:
         for gate in waiting:
-            say_how_to_answer(gate, where, terminal, watch)
+            print_how_to_answer(gate, where, terminal, watch)
         for row in doubts_beside(report(settings, run["run_id"]), [gate["shown"] for gate in waiting]):
             terminal.screen.print(row)
     else:

@@ -14,7 +14,7 @@ from planwright.cli.views.rendering import (
     usage,
 )
 from planwright.domain.hashing import json_text
-from planwright.domain.results import spelled_end
+from planwright.domain.results import format_end
 from planwright.domain.risk import at_least
 from planwright.presentation.rows import EventData, RunEvent
 
@@ -140,9 +140,9 @@ def _step_line(event: RunEvent) -> RenderableType | None:
             brought = f": {data['brought']}" if data.get("brought") else ""
             return _step("✓", data, f"done in {data['seconds']:.2f} s{brought}", "green")
         case "plan_step_failed":
-            return _step("✗", data, spelled_end("failed", data["error"], data.get("code", "")), "red")
+            return _step("✗", data, format_end("failed", data["error"], data.get("code", "")), "red")
         case "plan_step_skipped":
-            return _step("-", data, spelled_end(data["status"], data["error"]), "yellow")
+            return _step("-", data, format_end(data["status"], data["error"]), "yellow")
         case "plan_step_retry" if "approach" in (data.get("alternative") or ()):
             return _step("↻", data, f"{data['error']}; trying again in another way", "yellow")
         case "plan_step_retry" if other := data.get("alternative"):
@@ -161,7 +161,7 @@ def _step_line(event: RunEvent) -> RenderableType | None:
         case "tool_call_end" if data["status"] == "completed":
             return _call("✓", data, f"done in {data['seconds']:.2f} s", "green")
         case "tool_call_end":
-            return _call("✗", data, spelled_end(data["status"], data["error"], data.get("code", "")), "red")
+            return _call("✗", data, format_end(data["status"], data["error"], data.get("code", "")), "red")
     return None
 
 

@@ -36,16 +36,16 @@ def brought_text(output: object, used: Mapping[str, object]) -> str:
     if isinstance(output, list):
         return _count(output, "items")
     if not isinstance(output, Mapping):
-        return "" if output is None else shortened(_spelled(output), CARRIED)
+        return "" if output is None else shortened(_format(output), CARRIED)
     for name, value in output.items():
         if isinstance(value, list) and "value" not in output:
             return _count(value, str(name))
     for name in _TEXTS:
         if isinstance(output.get(name), str) and output[name] != used.get(name):
-            return shortened(_spelled(output[name]), CARRIED)
+            return shortened(_format(output[name]), CARRIED)
     new = {name: value for name, value in output.items() if value != used.get(name)}
     facts = {name: value for name, value in new.items() if value not in (None, "", [], {})}
-    return shortened(", ".join(f"{one_line(n)} {_spelled(v)}" for n, v in facts.items()), CARRIED)
+    return shortened(", ".join(f"{one_line(n)} {_format(v)}" for n, v in facts.items()), CARRIED)
 
 
 def shortened(text: str, width: int) -> str:
@@ -60,6 +60,6 @@ def _count(items: list[object], name: str) -> str:
     return f"{len(items):,} {one_line(singular if len(items) == 1 else name)}"
 
 
-def _spelled(value: object) -> str:
+def _format(value: object) -> str:
     text = value if isinstance(value, str) else json_text(value)
     return " ".join(one_line(text.replace("\n", " ")).split())

@@ -46,7 +46,7 @@ def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     with closing(start_servers(settings)) as servers:
         registry = _registry(settings, servers)
         servers.leave_out(registry.taken)
-        mcp_views.say_absent(servers)
+        mcp_views.print_absent(servers)
     if name is not None:
         return _show_one(registry, name)
     rows = [

@@ -22,13 +22,13 @@ def example_call(name: str, schema: JsonSchema) -> str:
     """
     properties: Mapping[str, JsonSchema] = schema.get("properties", {})
     values = _required(schema, schema, 0)
-    options = {key: _spelled(value) for key, value in values.items()}
+    options = {key: _format(value) for key, value in values.items()}
     if all(_reads(options[key], values[key], properties[key], schema) for key in values):
         return shlex.join(["planwright", "call", name, *(f"--{key}={text}" for key, text in options.items())])
     return shlex.join(["planwright", "call", name, "--args", json.dumps(values, ensure_ascii=False)])
 
 
-def _spelled(value: object) -> str:
+def _format(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -28,7 +28,7 @@ from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
-from planwright.extras.mcp.mcp_views import say_absent
+from planwright.extras.mcp.mcp_views import print_absent
 from planwright.extras.mcp.servers import Servers, start_servers
 from planwright.presentation.rows import JsonObject
 from planwright.records.records import open_records
@@ -104,7 +104,7 @@ def _print(screen: Console, capability: Capability, call: CallRuling) -> None:
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:
     """Load the policy and check it against the capabilities there are. Raises SetupError."""
     with closing(start_servers(settings)) as servers:
-        say_absent(servers)
+        print_absent(servers)
         return policy_beside(servers, settings)
 
 

@@ -18,14 +18,14 @@ def full_name(settings: Settings, name: str) -> str:
 
     What is neither `last` nor the beginning of an id stays as it is, for who looks it up to refuse.
     """
-    return _spelled_out(settings, name, "run", "planwright ls")
+    return _whole_id(settings, name, "run", "planwright ls")
 
 
 def full_gate_name(settings: Settings, name: str | None) -> str | None:
     """Spell the id of an open gate out, or of the thread that waits at it; None for none. Raises RunError."""
     if name is None:
         return None
-    return _spelled_out(settings, name, "gate", "planwright ls --waiting")
+    return _whole_id(settings, name, "gate", "planwright ls --waiting")
 
 
 def short_name(settings: Settings, id_: str) -> str:
@@ -35,7 +35,7 @@ def short_name(settings: Settings, id_: str) -> str:
     return beginning if len(ids) == 1 else id_
 
 
-def _spelled_out(settings: Settings, name: str, kind: Kind, command: str) -> str:
+def _whole_id(settings: Settings, name: str, kind: Kind, command: str) -> str:
     if not has_store(settings) or (len(name) < SHORTEST and name != LAST):
         return name
     if name == LAST:

@@ -47,7 +47,7 @@ def trust_workspace(folder: Path, yes: bool) -> int:
             return 1
         _give(by_folder)
         screen.print(views.label("trusted", f"until something of it changes: {settings.workspace}", "green"))
-    _say_servers(settings)
+    _print_servers(settings)
     return 0
 
 
@@ -129,7 +129,7 @@ def _agreed() -> bool:
         return False
 
 
-def _say_servers(settings: Settings) -> None:
+def _print_servers(settings: Settings) -> None:
     """Name the MCP servers that wait for trust of their own."""
     try:
         names = [each.name for each in read_standings(settings) if each.state == "untrusted"]

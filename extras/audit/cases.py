@@ -19,7 +19,7 @@ from planwright.domain.errors import RunError, SetupError
 from planwright.domain.hashing import canonical_json, same
 from planwright.domain.plan import AGENT, Plan, PlanStep
 from planwright.domain.plan_diff import needs_of
-from planwright.domain.references import spell_references
+from planwright.domain.references import format_references
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.history.run_outcomes import approved_plan
@@ -133,7 +133,7 @@ def compare_plan(case: Case, plan: Sequence[OutlinedStep]) -> tuple[Outcome, str
     if [(step.capability, step.after) for step in case.plan] != [
         (step.capability, step.after) for step in plan
     ]:
-        return "other plan", f"{_spelled(plan)}, not {_spelled(case.plan)}"
+        return "other plan", f"{_format(plan)}, not {_format(case.plan)}"
     pairs = list(zip(case.plan, plan, strict=True))
     for before, now in pairs:
         if before.asks and not now.asks:
@@ -156,13 +156,13 @@ def _words(step: PlanStep) -> JsonValue:
 
 
 def _renamed(params: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
-    def spell(path: Sequence[str]) -> str:
+    def renamed(path: Sequence[str]) -> str:
         rest = [names.get(path[1], "step"), *path[2:]] if path[0] == "steps" and len(path) > 1 else path[1:]
         return "{{" + ".".join([path[0], *rest]) + "}}"
 
     def rename(value: JsonValue) -> JsonValue:
         if isinstance(value, str):
-            return spell_references(value, spell)
+            return format_references(value, renamed)
         if isinstance(value, list):
             return [rename(entry) for entry in value]
         return {key: rename(entry) for key, entry in value.items()} if isinstance(value, dict) else value
@@ -170,5 +170,5 @@ def _renamed(params: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[
     return {key: rename(value) for key, value in params.items()}
 
 
-def _spelled(plan: Sequence[OutlinedStep]) -> str:
+def _format(plan: Sequence[OutlinedStep]) -> str:
     return " → ".join(step.capability for step in plan) or "nothing is called"

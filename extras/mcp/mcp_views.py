@@ -112,7 +112,7 @@ def take_trust_back(name: str, workspace: Path) -> int:
     return 0
 
 
-def say_absent(servers: Servers) -> None:
+def print_absent(servers: Servers) -> None:
     """Print on stderr which servers, or tools of them, are missing."""
     for line in servers.problems:
         views.console(stderr=True).print(views.label("mcp", line, "yellow"))

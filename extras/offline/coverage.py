@@ -51,7 +51,7 @@ def unbound(
     for quote in quotes:
         if not any(quote in argument or argument in quote for argument in arguments if argument):
             return quote
-    text = _without(QUOTED.sub(" ", clause.text), [*_literals(own), *bound, *_spelled(own)])
+    text = _without(QUOTED.sub(" ", clause.text), [*_literals(own), *bound, *_format(own)])
     text = text.replace("most recent", "recent")
     allowed = _vocabulary(own, capabilities) | ({*clause.verb.split()} if clause.verb else set())
     carried = {word for argument in arguments for word in (*_words(argument), *_PART.findall(argument))}
@@ -92,7 +92,7 @@ def _literals(steps: Sequence[Step]) -> list[str]:
     return texts
 
 
-def _spelled(steps: Sequence[Step]) -> Iterator[str]:
+def _format(steps: Sequence[Step]) -> Iterator[str]:
     """Walk arguments that are names, and what others are called in words: a city for its zone, text for `*.txt`."""
     for step in steps:
         yield from (str(step["params"][name]) for name in _AS_IT_STANDS if name in step["params"])

@@ -46,7 +46,7 @@ class Feed:
         self._viewers.add(queue)
         self._followed = True
         if self._parts:
-            queue.put_nowait(_spelled(self._parts))
+            queue.put_nowait(_format(self._parts))
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._watch())
             self._task.add_done_callback(_log_failure)
@@ -72,7 +72,7 @@ class Feed:
         self._parts = parts
         if not changed:
             return
-        text = _spelled(changed)
+        text = _format(changed)
         for queue in tuple(self._viewers):
             if queue.full():
                 self._viewers.discard(queue)
@@ -118,7 +118,7 @@ class RunFollower:
         self._state, self._pieces = replace(self._state, view=view), True
 
 
-def _spelled(parts: Parts) -> str:
+def _format(parts: Parts) -> str:
     return json.dumps(parts, ensure_ascii=True)
 
 

@@ -64,7 +64,7 @@ def between(began: str | None, ended: str | None) -> str:
     return duration((datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
 
 
-def spelled_value(value: object) -> str:
+def format_value(value: object) -> str:
     """Spell a value: a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -76,7 +76,7 @@ def compact(value: object) -> str:
 
 def clipped(value: object, most: int = MOST_CHARACTERS) -> str:
     """Spell the beginning of a value, and how long it is where that is not all."""
-    text = spelled_value(value)
+    text = format_value(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -108,7 +108,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "seconds": duration,
     "between": between,
     "money": dollars,
-    "plain": spelled_value,
+    "plain": format_value,
     "compact": compact,
     "clipped": clipped,
     "cut": cut,

@@ -62,11 +62,11 @@ class Watching:
                     invocation.record_event("session_extended", {"in_all": extended}, extended or "")
                 if invocation.in_session and invocation.seconds() - progress_s >= self._settings.heartbeat_s:
                     progress_s = invocation.seconds()
-                    await self._tell_progress(invocation)
+                    await self._emit_progress(invocation)
             if invocation.control.drain_requested:  # by a program that has the control in its hands, too
                 invocation.board.drain()
 
-    async def _tell_progress(self, invocation: Invocation) -> None:
+    async def _emit_progress(self, invocation: Invocation) -> None:
         """Tell how far a session is."""
         run_id, limits, now = invocation.run_id, invocation.profile.limits, self._stores.time.now()
         progress = await self._stores.database.read(lambda c: read_progress(c, run_id, limits, now))

@@ -11,7 +11,7 @@ from planwright.records.runs import Runs
 from planwright.state.invocation import Invocation
 
 
-async def tell_answer(runs: Runs, answer: str, invocation: Invocation, config: RunnableConfig) -> None:
+async def emit_answer(runs: Runs, answer: str, invocation: Invocation, config: RunnableConfig) -> None:
     """Tell the answer to who watches, and write it down, once a run: from then on it is the answer.
 
     LangGraph streams the messages that something of the name of a node returns, unless one with its id was

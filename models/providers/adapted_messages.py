@@ -36,7 +36,7 @@ def short_ids(messages: list[Json]) -> list[Json]:
             return id_
         return hashlib.sha256(id_.encode()).hexdigest()[:9]
 
-    def spelled(message: Json) -> Json:
+    def adapt(message: Json) -> Json:
         changed: Json = {}
         if isinstance(calls := message.get("tool_calls"), list):
             changed["tool_calls"] = [{**call, "id": own(call.get("id"))} for call in calls]
@@ -44,7 +44,7 @@ def short_ids(messages: list[Json]) -> list[Json]:
             changed["tool_call_id"] = own(message["tool_call_id"])
         return {**message, **changed}
 
-    return [spelled(message) for message in messages]
+    return [adapt(message) for message in messages]
 
 
 def word_between(messages: list[Json]) -> list[Json]:

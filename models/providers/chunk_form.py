@@ -10,14 +10,14 @@ from planwright.models.providers.common_form import (
     as_error,
     completion,
     error_in,
+    format_arguments,
+    format_message,
     function_of,
     head_of,
     json_objects,
     no_completion,
     read_reason,
     read_usage,
-    spelled_arguments,
-    spelled_message,
 )
 from planwright.models.providers.sent_back import SENT_BACK, Json, SentBack
 from planwright.models.replies.call_pieces import CallPieces
@@ -84,7 +84,7 @@ class ChunkForm:
             piece = choice.get("message")
         if isinstance(piece, Mapping):
             self._sent_back.add(piece)
-        delta = spelled_message(piece, self._call)
+        delta = format_message(piece, self._call)
         end = read_reason(choice.get("finish_reason"), bool(self._calls.calls))
         self._ended = self._ended or end is not None
         index = choice.get("index")
@@ -103,7 +103,7 @@ class ChunkForm:
             call.get("index"),
             id_,
             name if isinstance(name, str) else "",
-            arguments if isinstance(arguments, str) else spelled_arguments(arguments, ""),
+            arguments if isinstance(arguments, str) else format_arguments(arguments, ""),
         )
         if piece.begins:
             own = self._calls.calls[piece.place].id

@@ -136,7 +136,7 @@ def _choice(position: int, choice: Json) -> Json:
     sent_back = SentBack()
     if isinstance(piece := choice.get("message"), Mapping):
         sent_back.add(piece)
-    message = spelled_message(choice.get("message"), partial(_whole_call, sent_back))
+    message = format_message(choice.get("message"), partial(_whole_call, sent_back))
     message.setdefault("content", None)
     message["role"] = "assistant"
     if own := sent_back.whole():
@@ -146,7 +146,7 @@ def _choice(position: int, choice: Json) -> Json:
     return {**choice, "index": position, "message": message, "finish_reason": end or whole}
 
 
-def spelled_message(value: object, spell: _Speller) -> Json:
+def format_message(value: object, spell: _Speller) -> Json:
     message: Json = dict(value) if isinstance(value, Mapping) else {}
     if not message.get("role"):
         message.pop("role", None)
@@ -176,7 +176,7 @@ def _whole_call(sent_back: SentBack, position: int, call: Json) -> Json:
     function = function_of(call)
     sent_back.add_call(_call_id(call, position), call)
     arguments = function.get("arguments")
-    text = arguments if isinstance(arguments, str) else spelled_arguments(arguments, "{}")
+    text = arguments if isinstance(arguments, str) else format_arguments(arguments, "{}")
     function["arguments"] = plain_arguments(text)
     return {**call, "id": _call_id(call, position), "type": "function", "function": function}
 
@@ -190,7 +190,7 @@ def _call_id(call: Json, position: int) -> str:
     return str(call.get("id") or f"call_{position}")
 
 
-def spelled_arguments(arguments: object, nothing: str) -> str:
+def format_arguments(arguments: object, nothing: str) -> str:
     return nothing if arguments is None else json.dumps(arguments, ensure_ascii=False)
 
 

@@ -91,20 +91,20 @@ class _Events:
     def end(self) -> bytes:
         """Give what the end of the stream says, also of an event that no blank line has ended."""
         chunks = (self._form.sent_back(), self._form.used(), self._form.missing())  # of no [DONE]
-        return self.read(b"") + b"".join(_spelled(chunk) for chunk in chunks if chunk)
+        return self.read(b"") + b"".join(_format(chunk) for chunk in chunks if chunk)
 
     def _event(self, data: bytes, name: bytes) -> bytes:
         form = self._form
         if data.strip() == DONE:
             ends = (form.missing(), form.sent_back(), form.last(), form.used())
-            return b"".join(_spelled(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
+            return b"".join(_format(chunk) for chunk in ends if chunk) + b"data: [DONE]\n\n"
         body = _read(data)
         if body is None:
-            return _spelled(as_error(f"{_NONE}: {_quoted(data)}"))
+            return _format(as_error(f"{_NONE}: {_quoted(data)}"))
         if name == b"error":
             body = {"error": body.get("error") or body}
         chunk = form.chunk(body)
-        return _spelled(chunk) if chunk.get("error") or isinstance(body.get("choices"), list) else b""
+        return _format(chunk) if chunk.get("error") or isinstance(body.get("choices"), list) else b""
 
 
 def _as_events(lines: list[bytes]) -> list[bytes]:
@@ -166,5 +166,5 @@ def _quoted(data: bytes) -> str:
     return " ".join(data.decode("utf-8", "replace").split())[:LONGEST_QUOTED] or "nothing came"
 
 
-def _spelled(body: Json) -> bytes:
+def _format(body: Json) -> bytes:
     return b"data: " + json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n\n"

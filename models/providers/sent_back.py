@@ -119,13 +119,13 @@ def own_fields(messages: Sequence[Mapping[str, object]]) -> set[str]:
 def without_own_field(name: str) -> Callable[[list[Json]], list[Json]]:
     """Make what leaves one of these fields out."""
 
-    def spelled(message: Json) -> Json:
+    def give_back(message: Json) -> Json:
         rest = {key: held for key, held in message.items() if key != name}
         if calls := _calls(message):
             rest["tool_calls"] = [{key: h for key, h in call.items() if key != name} for call in calls]
         return rest
 
-    return lambda messages: [spelled(message) for message in messages]
+    return lambda messages: [give_back(message) for message in messages]
 
 
 def _calls(message: Mapping[str, object]) -> list[Json]:

@@ -213,10 +213,10 @@ class _Reader:
         if name == "depends_on" and isinstance(value, list):
             return [str(id_) if _is_number(id_) else id_ for id_ in value]
         if name == "params" and isinstance(value, str):
-            return self._spelled_out(value, where)
+            return self._inner_json(value, where)
         return value
 
-    def _spelled_out(self, text: str, where: str) -> Any:
+    def _inner_json(self, text: str, where: str) -> Any:
         """Read params that are JSON in a text, as in the call of a tool."""
         try:
             value = strict_json(text or "{}")

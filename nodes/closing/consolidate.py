@@ -10,7 +10,7 @@ from planwright.domain.results import TERMINAL
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
 from planwright.models.calling import Models
-from planwright.models.conversation.answer import tell_answer
+from planwright.models.conversation.answer import emit_answer
 from planwright.models.conversation.title import title_by
 from planwright.records.stores import Stores
 from planwright.settings.memory import MemorySettings
@@ -41,7 +41,7 @@ def consolidate(
     async def consolidate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, request = invocation_of(config), state["request"]
         if (answer := state.get("answer")) and state.get("status") in TERMINAL:
-            await tell_answer(runs, answer, invocation, config)
+            await emit_answer(runs, answer, invocation, config)
         if not await runs.has_title(invocation.thread_id):
             name = await title_by(models, namer(state), request, invocation)
             runs.set_title(invocation.lease, name)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.escalation_card import JudgedPlan, escalation_card
-from planwright.approvals.gate import GateQuestion, open_gate, tell_request
+from planwright.approvals.gate import GateQuestion, emit_request, open_gate
 from planwright.capabilities.compensation_check import compensation_of
 from planwright.capabilities.registry import Registry
 from planwright.critic.ruling import GRAVE
@@ -45,7 +45,7 @@ def escalation_gate(stores: Stores, settings: Settings, registry: Registry) -> N
         id_ = gate_id(invocation.run_id, "escalation", subject)
         question = GateQuestion(id_, card, sha256(card), kind="escalation")
         gate = await stores.gates.open(open_gate(invocation, settings, question), invocation.lease)
-        tell_request(gate, invocation)
+        emit_request(gate, invocation)
         return {"gate_id": id_}
 
     return escalation_gate

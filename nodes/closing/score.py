@@ -44,7 +44,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         verdicts = await stores.verdicts.of_run(invocation.run_id)
         settled |= retried(verdicts, settled)
         results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
-        _tell_end(invocation, plan, results, key)
+        _emit_end(invocation, plan, results, key)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
         in_doubt = any(r.code in UNKNOWN for r in results)  # a person is asked about it first
         if changed and not in_doubt and not invocation.cancelled_by:
@@ -65,10 +65,10 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             # Criteria are programs of others; the loop goes on meanwhile.
             verdict = await asyncio.to_thread(inputs.verdict)
             checkpoint = await _checkpoint(stores, invocation, plan, verdict, results)
-            ruled = Ruled(row, plan, verdict, inputs.spelled(), checkpoint)
+            ruled = Ruled(row, plan, verdict, inputs.as_json(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
-            _tell_checkpoint(invocation, checkpoint)
-        _tell_verdict(invocation, verdict, key)
+            _emit_checkpoint(invocation, checkpoint)
+        _emit_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
@@ -164,7 +164,7 @@ async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdi
     )
 
 
-def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key: str) -> None:
+def _emit_end(invocation: Invocation, plan: Plan, results: list[StepResult], key: str) -> None:
     """Tell that a plan has ended, before it is scored: its steps have, whatever the critic says of them."""
     failed = [result.step_id for result in results if result.status == "failed"]
     data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
@@ -173,13 +173,13 @@ def _tell_end(invocation: Invocation, plan: Plan, results: list[StepResult], key
     invocation.emit(kind, data, key)
 
 
-def _tell_checkpoint(invocation: Invocation, checkpoint: SessionCheckpoint | None) -> None:
+def _emit_checkpoint(invocation: Invocation, checkpoint: SessionCheckpoint | None) -> None:
     if checkpoint is not None:
         fields = {"hash": checkpoint.hash, "verdict": checkpoint.verdict, "next_step": checkpoint.next_step}
         invocation.emit("checkpoint", fields, checkpoint.hash)
 
 
-def _tell_verdict(invocation: Invocation, verdict: RunVerdict, key: str) -> None:
+def _emit_verdict(invocation: Invocation, verdict: RunVerdict, key: str) -> None:
     for mark in verdict.step_scores:
         invocation.emit("step_scored", mark.model_dump(mode="json"), f"{key}:{mark.step_id}")
     event_fields = {"plan_id": verdict.plan_id, "verdict": verdict.verdict, "reason": verdict.reason}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.gate import tell_decision
+from planwright.approvals.gate import emit_decision
 from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
-from planwright.models.conversation.answer import closing_message, tell_answer
+from planwright.models.conversation.answer import closing_message, emit_answer
 from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
@@ -33,9 +33,9 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             answer = run.answer  # it was told
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
-            tell_decision(gate, invocation)  # of those that nobody waited for any more, too
+            emit_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent_by(invocation.lease, now)
-        await tell_answer(stores.runs, answer, invocation, config)
+        await emit_answer(stores.runs, answer, invocation, config)
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
         used["seconds"] = round(invocation.worked_s, 3)

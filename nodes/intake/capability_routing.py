@@ -9,7 +9,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.model_hint import ModelHint
 from planwright.models.providers.router import Router
-from planwright.planning.model_hints import tell_route
+from planwright.planning.model_hints import emit_route
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import invocation_of
@@ -26,7 +26,7 @@ def capability_routing(router: Router) -> Node[AgentState, AgentUpdate]:
         hint = asked_by(visible_messages(state["messages"], state.get("compacted")))
         route = router.route(invocation.profile.model, hint, state.get("benched", ()))
         if hint:
-            tell_route(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
+            emit_route(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
         return {"route": route}
 
     return capability_routing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import EffectInDoubt
-from planwright.execution.call_events import call_fields, tell_end, tell_start
+from planwright.execution.call_events import call_fields, emit_end, emit_start
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
 from planwright.nodes.steps.chain_step import RunChain
@@ -27,7 +27,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
         invocation, call, loop = invocation_of(config), state["call"], state["loop"]
         checked, step = call.step, call.step.step
         fields = call_fields(checked, loop.lane, call.call_id)
-        tell_start(invocation, fields, step.params, checked.uid)
+        emit_start(invocation, fields, step.params, checked.uid)
         result = invocation.board.settled(checked.uid)
         if result is None:
             opening = ChainTask(
@@ -42,7 +42,7 @@ def chain_call(run_chain: RunChain, runner: StepRunner, settings: Settings) -> N
             if result.code == EffectInDoubt.code:
                 return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=result.part)}}
             runner.record(result, invocation)
-        tell_end(invocation, fields, result, checked.uid)
+        emit_end(invocation, fields, result, checked.uid)
         return {"conversation": [await call_answer(call, result, runner, settings.tools.result_limit)]}
 
     return chain_call

@@ -10,7 +10,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.types import Send
 
 from planwright.approvals.card import doubt_list
-from planwright.approvals.gate import GateQuestion, open_gate, tell_request, wait_for_decision
+from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.domain.doubt import NOBODY_KNOWS, Doubt
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
@@ -83,7 +83,7 @@ async def _decided(
     id_ = gate_id(invocation.run_id, "escalation", sha256(list(uids)))
     question = GateQuestion(id_, card, sha256(card), kind="escalation")
     gate = await stores.gates.open(open_gate(invocation, settings, question), invocation.lease)
-    tell_request(gate, invocation)
+    emit_request(gate, invocation)
     return await wait_for_decision(stores.gates, id_, invocation)
 
 

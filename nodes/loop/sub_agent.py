@@ -11,7 +11,7 @@ from planwright.domain.doubt import UNDECIDED
 from planwright.domain.envelope import LaneEnvelope
 from planwright.domain.plan import DELEGATE
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.call_events import call_fields, tell_end, tell_start
+from planwright.execution.call_events import call_fields, emit_end, emit_start
 from planwright.execution.loop_ends import step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.loop.tool_execution import call_answer
@@ -38,7 +38,7 @@ def sub_agent(
         invocation, call = invocation_of(config), state["call"]
         checked, parent = call.step, state["loop"]
         fields = call_fields(checked, parent.lane, call.call_id)
-        tell_start(invocation, fields, checked.step.params, checked.uid)
+        emit_start(invocation, fields, checked.step.params, checked.uid)
         result, began = invocation.board.settled(checked.uid), invocation.seconds()
         if result is None:
             async with invocation.board.lanes.hold(checked.uid, parent.lane):
@@ -50,7 +50,7 @@ def sub_agent(
             seconds = round(invocation.seconds() - began, 3)
             result = result.model_copy(update={"seconds": seconds})
             runner.record(result, invocation)
-        tell_end(invocation, fields, result, checked.uid)
+        emit_end(invocation, fields, result, checked.uid)
         message = await call_answer(call, result, runner, settings.tools.result_limit)
         left = CallDoubt(call_id=call.call_id, uid=checked.uid, status="left")
         doubts = {call.call_id: left} if result.code == UNDECIDED else {}

@@ -10,7 +10,7 @@ from planwright.domain.errors import EffectInDoubt
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.call_events import call_fields, tell_end, tell_start
+from planwright.execution.call_events import call_fields, emit_end, emit_start
 from planwright.execution.step_runner import StepRunner, site_of
 from planwright.models.conversation.truncation import shorten
 from planwright.prompts.fence import OURS
@@ -45,13 +45,13 @@ def tool_execution(runner: StepRunner, limit: int) -> Node[CallTask, LoopUpdate]
         async def arguments() -> dict[str, JsonValue]:
             return step.params
 
-        tell_start(invocation, fields, step.params, uid)
+        emit_start(invocation, fields, step.params, uid)
         if result is None:
             async with invocation.board.slots:
                 site = site_of(checked, state["batch"], invocation, state["loop"].budgets)
                 result = await runner.attempt(site, arguments, fields, invocation)
             runner.record(result, invocation)
-        tell_end(invocation, fields, result, uid)
+        emit_end(invocation, fields, result, uid)
         if result.code == EffectInDoubt.code:
             return {"doubts": {call.call_id: CallDoubt(call_id=call.call_id, uid=uid)}}
         own = _is_own(result, checked, runner)

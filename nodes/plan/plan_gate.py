@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
 
-from planwright.approvals.gate import GateQuestion, open_gate, tell_request
+from planwright.approvals.gate import GateQuestion, emit_request, open_gate
 from planwright.records.consent.gates import Gates
 from planwright.records.plans import Plans
 from planwright.settings.settings import Settings
@@ -21,7 +21,7 @@ def plan_gate(gates: Gates, plans: Plans, settings: Settings) -> Node[AgentState
         plan_hash, card = await plans.card(invocation.run_id, state["gate_id"])
         question = GateQuestion(state["gate_id"], card, plan_hash)
         gate = await gates.open(open_gate(invocation, settings, question), invocation.lease)
-        tell_request(gate, invocation)
+        emit_request(gate, invocation)
         return {}
 
     return plan_gate

@@ -41,7 +41,7 @@ def another_approach(models: Models, runner: StepRunner, settings: Settings) -> 
         if approach is None:
             failed = last.model_copy(update={"uid": task["checked"].uid})
             return {"results": {failed.uid: await runner.settle(task, failed, invocation)}}
-        runner.tell_retry(task, last, {"approach": approach}, invocation)
+        runner.emit_retry(task, last, {"approach": approach}, invocation)
         return {"approach": approach}
 
     return another_approach

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from planwright.approvals.call_gate import CallGates, approval, is_named, shows_chain
 from planwright.approvals.card import marked, tool_facts
-from planwright.approvals.gate import tell_decision
+from planwright.approvals.gate import emit_decision
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.chains.compose import is_known
 from planwright.capabilities.contract import Capability
@@ -27,7 +27,7 @@ from planwright.domain.references import has_reference, resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED, bare_result
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.call_events import call_fields, tell_end, tell_start
+from planwright.execution.call_events import call_fields, emit_end, emit_start
 from planwright.execution.chain_parts import chain_of, parts_of, parts_plan
 from planwright.execution.repeated_calls import done_already, once_more
 from planwright.execution.step_runner import StepRunner, site_of
@@ -155,7 +155,7 @@ class _Run:
             gate = await self.gates.read(gate_id)
             if gate.status == "open":
                 return gate_id
-            tell_decision(gate, invocation)
+            emit_decision(gate, invocation)
             if no := refused(gate, part):
                 return await self._settle(no)
         return await self._settle(await self._called(part, args, plan_hash))
@@ -247,11 +247,11 @@ class _Run:
         async def arguments() -> dict[str, JsonValue]:
             return args
 
-        tell_start(invocation, fields, args, part.uid)
+        emit_start(invocation, fields, args, part.uid)
         async with invocation.board.slots:
             site = site_of(part, plan_hash, invocation, self.task.budgets, self.task.ask_from)
             result = await self.runner.attempt(site, arguments, fields, invocation)
-        tell_end(invocation, fields, result, part.uid)
+        emit_end(invocation, fields, result, part.uid)
         return result
 
     async def _settle(self, result: StepResult) -> StepResult:

@@ -32,7 +32,7 @@ from planwright.settings.agents import RunBudgetSettings
 from planwright.store.audit_chain import append_row
 from planwright.store.database import Database
 from planwright.store.fencing import held, ride
-from planwright.store.marks.setback import UNKNOWN_ARGS, tell_arguments
+from planwright.store.marks.setback import UNKNOWN_ARGS, record_arguments
 from planwright.store.owners import living_sender
 from planwright.store.sealed_rows import EFFECTS
 from planwright.telemetry.log_records import ids_of
@@ -282,7 +282,7 @@ def _intend(
             f"look at both: planwright show {call.lease.run_id}",
         )
     if row["args"] == UNKNOWN_ARGS:
-        tell_arguments(connection, call.key, canonical_json(call.args), at)
+        record_arguments(connection, call.key, canonical_json(call.args), at)
     if row["status"] == "failed" and row["code"] == CallAsks.code:
         again = "UPDATE effects SET status='intent', error='', code='', ended_at=NULL, owner=? WHERE key=?"
         connection.execute(again, (call.lease.owner, call.key))

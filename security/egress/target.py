@@ -36,7 +36,7 @@ class Target:
     @property
     def place(self) -> str:
         """Spell host and port as `egress.allow` has them."""
-        return HostPort(self.host, self.port).spelled
+        return HostPort(self.host, self.port).text
 
     @property
     def origin(self) -> tuple[str, str, int]:

@@ -1,4 +1,4 @@
-"""The spellings in which a secret leaves a program: as it is, quoted, encoded, escaped, backwards.
+"""The encodings_of in which a secret leaves a program: as it is, quoted, encoded, escaped, backwards.
 
 Of a spelling each half gives the whole away: what was cut, or wrapped in the middle, is found by the half
 that is left.
@@ -18,7 +18,7 @@ from urllib.parse import quote, quote_plus
 WORTH = 16  # characters of a secret that give it away
 
 
-def spellings(secret: str) -> set[str]:
+def encodings_of(secret: str) -> set[str]:
     """List every spelling of a secret that is searched for."""
     quoted = {form for text in {secret, secret[::-1], *_respelled(secret)} for form in _quoted(text)}
     data = secret.encode()

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, MatchKind
 
 from planwright.domain.errors import PlanwrightError
-from planwright.security.redaction.encodings import enough, spellings
+from planwright.security.redaction.encodings import encodings_of, enough
 from planwright.security.redaction.key_forms import FORMS
 from planwright.security.reply_size import outgrows
 
@@ -47,7 +47,7 @@ class Redactor:
         self._known: dict[str, tuple[str, int]] = {}
         self._anchors: dict[str, list[tuple[str, bool]]] = {}
         for name in self.names:
-            for spelling in sorted(set(map(_flat, spellings(named[name])))):
+            for spelling in sorted(set(map(_flat, encodings_of(named[name])))):
                 self._known.setdefault(spelling, (name, enough(spelling, named[name])))
         for spelling in self._known:
             self._anchors.setdefault(spelling[:SHORTEST], []).append((spelling, True))

@@ -89,7 +89,7 @@ def accept(connection: sqlite3.Connection, setback: Setback, by: str, at: dateti
     return [effect for effect in setback.effects if _put_in_doubt(connection, effect, at)]
 
 
-def tell_arguments(connection: sqlite3.Connection, key: str, args: str, at: datetime) -> None:
+def record_arguments(connection: sqlite3.Connection, key: str, args: str, at: datetime) -> None:
     """Write down the arguments of an effect that the store lacked, once the same call is to be made again."""
     connection.execute("UPDATE effects SET args = ? WHERE key = ?", (args, key))
     append_row(connection, "effect", EFFECTS, key, at)

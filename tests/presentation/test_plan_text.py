@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from planwright.domain.errors import GateError
 from planwright.domain.plan import Plan
-from planwright.presentation.plan_text import parse_plan, plan_for_editor, spell
+from planwright.presentation.plan_text import format_yaml, parse_plan, plan_for_editor
 from tests.sampling import examples
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -28,7 +28,7 @@ VALUES = st.recursive(SCALARS, lambda v: st.lists(v) | st.dictionaries(TEXT, v),
 @settings(max_examples=examples(300), deadline=None)
 @given(VALUES)
 def test_what_is_written_is_read_back(value: Any) -> None:
-    found = parse_plan(f"# a comment\n{spell({'value': value})}")
+    found = parse_plan(f"# a comment\n{format_yaml({'value': value})}")
     assert repr(found) == repr({"value": value})
 
 
@@ -40,7 +40,7 @@ def test_what_yaml_makes_of_dates_times_and_norway_stays_text() -> None:
 
 @pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200b", "\x1b[2K", "\x07", "\u2028"], ids=ascii)
 def test_what_would_not_show_in_an_editor_is_written_as_an_escape(hidden: str) -> None:
-    text = spell({"path": f"a{hidden}b"})
+    text = format_yaml({"path": f"a{hidden}b"})
     assert hidden not in text
     assert parse_plan(text) == {"path": f"a{hidden}b"}
 

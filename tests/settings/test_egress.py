@@ -27,7 +27,7 @@ from planwright.settings.settings import load
 )
 def test_an_entry_is_a_host_with_or_without_a_port(entry: str, place: HostPort) -> None:
     assert read_host_port(entry) == place
-    assert read_host_port(place.spelled) == place
+    assert read_host_port(place.text) == place
 
 
 @pytest.mark.parametrize(

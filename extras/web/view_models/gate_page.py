@@ -186,7 +186,7 @@ def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
     facts += [(name, str(text)) for name, text in words_of if text]
     facts += [("after", str(decision)) for decision in _list(card, "decisions")]
     proofs = _mapping(card.get("evidence")).items()
-    facts += [(name, words.spelled_value(proof["value"])) for name, proof in proofs]
+    facts += [(name, words.format_value(proof["value"])) for name, proof in proofs]
     rule = _mapping(card.get("policy")).get("rule")
     return [*facts, ("rule", str(rule))] if rule else facts
 

@@ -36,13 +36,13 @@ def value_rows(
     for name in dict.fromkeys((*planned, *known)):
         template = argument_text(planned[name]) if name in planned else ""
         is_other = name in known and not same(known[name], planned.get(name))
-        rows.append(_row(name, template, words.spelled_value(known[name]) if is_other else "", whole))
+        rows.append(_row(name, template, words.format_value(known[name]) if is_other else "", whole))
     return rows
 
 
 def real_rows(args: Mapping[str, object], *, whole: bool = False) -> Sequence[ValueRow]:
     """Lay out the real arguments of a call: no text in them is taken for a reference. Pure."""
-    return [_row(name, "", words.spelled_value(value), whole) for name, value in args.items()]
+    return [_row(name, "", words.format_value(value), whole) for name, value in args.items()]
 
 
 def _row(name: str, planned: str, value: str, whole: bool) -> ValueRow:
