@@ -194,7 +194,12 @@ def _asks_about(card: dict[str, Any], call: tuple[str, dict[str, Any]]) -> bool:
     """Say whether a card asks about one call, with its arguments, and about nothing else."""
     name, args = call
     asked = [(request["name"], request["args"]) for request in card["action_requests"]]
-    return all(one == name and args.items() <= given.items() for one, given in asked)
+    usual = {"method": "GET"}  # what else it may be sent with: a header carries something out, too
+    return all(
+        one == name
+        and {key: value for key, value in given.items() if value not in (None, usual.get(key))} == args
+        for one, given in asked
+    )
 
 
 def _answer(asked: dict[str, Any], word: str, more: dict[str, Any]) -> dict[str, Any]:
