@@ -147,7 +147,13 @@ class Registry:
 
         def narrow() -> Registry:
             reasons = {tool.name: profile.why_not(tool.name, tool.mode) for tool in self}
-            narrowed = Registry((tool for tool in self if not reasons[tool.name]), absent=self._absent)
+            permitted = [tool for tool in self if not reasons[tool.name]]
+            named = frozenset(profile.tools or ())  # somebody who names a tool wants it tools of
+            tools = (
+                replace(tool, has_data=None) if tool.has_data and tool.name in named else tool
+                for tool in permitted
+            )
+            narrowed = Registry(tools, absent=self._absent)
             narrowed._withheld = {name: reason for name, reason in reasons.items() if reason}
             return narrowed
 

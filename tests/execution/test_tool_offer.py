@@ -13,8 +13,10 @@ from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.registry import TOOL_SEARCH, Registry, load_registry
 from planwright.domain.errors import SetupError
+from planwright.domain.run_context import RunContext
 from planwright.execution.tool_offer import MOST_NAMED, ToolOffer, added_tools, answer_searches, only_asks
 from planwright.planning.catalogue import catalogue_scope
+from planwright.settings.profile import in_force
 from planwright.settings.settings import load
 from planwright.settings.workspace import ToolSettings
 from planwright.state.loop_state import ToolCall
@@ -174,6 +176,19 @@ def test_no_model_is_told_of_what_the_workspace_has_no_data_for(
     else:
         (tmp_path / "planwright.toml").write_text(set_up, "utf-8")
     assert told()
+
+
+def test_a_tool_that_an_agent_names_is_told_of_without_data(tmp_path: Path) -> None:
+    (tmp_path / "planwright.toml").write_text(
+        '[agents.clerk]\ndescription = "d"\ntools = ["mail.search", "tickets.*"]\n', "utf-8"
+    )
+    settings = load(tmp_path)
+    registry = load_registry(tmp_path, has_data=data_checks(settings))
+    allowed = registry.within(in_force(settings, RunContext(agent="clerk")))
+    told = [tool.name for tool in catalogue_scope(allowed, allowed.names)]
+    assert "mail.search" in told
+    assert "tickets.list" not in told  # a pattern names none
+    assert allowed["mail.search"].digest == registry["mail.search"].digest
 
 
 def searching(*queries: str) -> AIMessage:
