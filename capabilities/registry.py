@@ -148,7 +148,7 @@ class Registry:
         def narrow() -> Registry:
             reasons = {tool.name: profile.why_not(tool.name, tool.mode) for tool in self}
             permitted = [tool for tool in self if not reasons[tool.name]]
-            named = frozenset(profile.tools or ())  # somebody who names a tool wants it tools of
+            named = frozenset(profile.tools or ())  # who names a tool wants models to hear of it
             tools = (
                 replace(tool, has_data=None) if tool.has_data and tool.name in named else tool
                 for tool in permitted
