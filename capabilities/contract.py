@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
@@ -157,6 +157,10 @@ class Capability:
     def is_set_up(self) -> bool:
         """Whether a model is told of it: a workspace without a mailbox has nothing to search mail in."""
         return self.has_data is None or self.has_data()
+
+    def where_named(self, names: Collection[str]) -> Capability:
+        """Give it as one that models are told of where somebody names it, with data or without."""
+        return replace(self, has_data=None) if self.has_data and self.name in names else self
 
     @property
     def is_unknown(self) -> bool:

@@ -147,13 +147,8 @@ class Registry:
 
         def narrow() -> Registry:
             reasons = {tool.name: profile.why_not(tool.name, tool.mode) for tool in self}
-            permitted = [tool for tool in self if not reasons[tool.name]]
-            named = frozenset(profile.tools or ())  # who names a tool wants models to hear of it
-            tools = (
-                replace(tool, has_data=None) if tool.has_data and tool.name in named else tool
-                for tool in permitted
-            )
-            narrowed = Registry(tools, absent=self._absent)
+            permitted = (tool.where_named(profile.tools or ()) for tool in self if not reasons[tool.name])
+            narrowed = Registry(permitted, absent=self._absent)
             narrowed._withheld = {name: reason for name, reason in reasons.items() if reason}
             return narrowed
 
