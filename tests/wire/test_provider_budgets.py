@@ -58,7 +58,7 @@ def test_a_provider_that_reaches_its_limit_in_a_run_makes_way_for_the_next(
         "next_provider",
         "b/my-model",
     )
-    assert told["cause"].startswith("provider a may use 16000 tokens a day: 16200 tokens used in ")
+    assert told["cause"].startswith("provider a may use 16,000 tokens a day: 16,200 tokens used in ")
 
 
 def test_a_provider_over_its_limit_is_benched_for_the_whole_of_the_next_run(
