@@ -22,6 +22,7 @@ from planwright.settings.settings import load
 from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.sqlite  # one of the two workspaces keeps its store in files
 REQUEST = "What tickets are open, as it IS late?"
 QUERIES = [
     "SELECT count(*) AS n FROM runs WHERE request LIKE '%it IS late%'",
