@@ -59,6 +59,7 @@ RUN_public_tools := .public-tools-venv/bin/python
 RUN_undeclared_tools := PYTHONPATH=.pandas/site-packages $(BIN)/python
 
 bench: setup $(NEEDS_$(NAME))  ## One sweep by its name, or the figures beside the peers
+	@[ -f benchmarks/$(NAME).py ] || { echo "there is no sweep $(NAME): docs/benchmarks.md lists them"; exit 2; }
 	@case $(NAME) in \
 	crash_calls|changed_world|storage) command -v cc > /dev/null || [ "$$(id -u)" != 0 ] \
 		|| apt-get install -y -qq --no-install-recommends gcc libc6-dev ;; \

@@ -193,12 +193,12 @@ class Stage:
 def _asks_about(card: dict[str, Any], call: tuple[str, dict[str, Any]]) -> bool:
     """Say whether a card asks about one call, with its arguments, and about nothing else."""
     name, args = call
-    asked = [(request["name"], request["args"]) for request in card["action_requests"]]
+    requests = [(request["name"], request["args"]) for request in card["action_requests"]]
     usual = {"method": "GET"}  # what else it may be sent with: a header carries something out, too
     return all(
         one == name
-        and {key: value for key, value in given.items() if value not in (None, usual.get(key))} == args
-        for one, given in asked
+        and {key: value for key, value in sent.items() if value not in (None, usual.get(key))} == args
+        for one, sent in requests
     )
 
 

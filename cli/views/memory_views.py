@@ -56,7 +56,7 @@ def proposals(
     """Read what is proposed, the newest first: by all runs, or by one; or also what was decided on."""
     if not has_store(settings):
         return []
-    wanted = MemoryFilter(tenant, run=run_id or "", every=everything)
+    wanted = MemoryFilter(tenant, run=run_id, every=everything)
     return open_store(settings).read(proposal_rows, wanted)
 
 

@@ -9,28 +9,28 @@ from dataclasses import dataclass
 from planwright.records.history.rows import Row, count_of, rows_of
 
 ALL = 1 << 62  # more than there can be
-_FROM = """FROM memories WHERE tenant = :tenant AND (:id = '' OR id = :id)
+_FROM = """FROM memories WHERE tenant = :tenant AND (:id IS NULL OR id = :id)
     AND (:text = '' OR instr(lower(text), lower(:text)) > 0 OR instr(lower(tags), lower(:text)) > 0)"""
 _COLUMNS = "id, tenant, run_id, text, tags, created_at"  # PostgreSQL has the words of the search beside them
 _PAGE = f"SELECT {_COLUMNS} {_FROM} ORDER BY rowid DESC LIMIT :limit OFFSET :skipped"
 _COUNT = f"SELECT count(*) {_FROM}"
-_PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:id = '' OR id = :id)
-    AND (:run = '' OR run_id = :run) AND (:every = 1 OR status = 'proposed')
+_PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:id IS NULL OR id = :id)
+    AND (:run IS NULL OR run_id = :run) AND (:every = 1 OR status = 'proposed')
     ORDER BY created_at DESC, rowid DESC LIMIT :limit"""
 
 
 @dataclass(frozen=True)
 class MemoryFilter:
-    """Which memories or proposals are wanted; what is "" matters to nobody."""
+    """Which memories or proposals are wanted; what is None, or a text of "", leaves none out."""
 
     tenant: str
     """Tenant that they belong to."""
     text: str = ""
     """Words in a memory or its tags."""
-    id: str = ""
-    """Its id."""
-    run: str = ""
-    """Run that has proposed it."""
+    id: str | None = None
+    """Its id; None for any."""
+    run: str | None = None
+    """Run that has proposed it; None for any."""
     every: bool = False
     """Whether proposals that were decided over are wanted, too."""
 

@@ -12,7 +12,7 @@ from planwright.records.queue.session import COLUMNS, Session, session_of
 
 _FROM = """FROM sessions s JOIN runs r USING (run_id)
     WHERE (:tenant IS NULL OR r.tenant = :tenant) AND (:open = 0 OR r.ended_at IS NULL)
-    AND (:id = '' OR r.run_id = :id)"""
+    AND (:id IS NULL OR r.run_id = :id)"""
 _PAGE = f"""SELECT {COLUMNS}, r.context, r.extended {_FROM}
     ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = f"SELECT count(*) {_FROM}"
@@ -20,12 +20,12 @@ _COUNT = f"SELECT count(*) {_FROM}"
 
 @dataclass(frozen=True)
 class SessionFilter:
-    """Which sessions are wanted; what is "" matters to nobody."""
+    """Which sessions are wanted; what is None leaves none out."""
 
     tenant: str | None = None
     """Tenant that they belong to; None for all."""
-    id: str = ""
-    """Run that is the session."""
+    id: str | None = None
+    """Run that is the session; None for any."""
     open: bool = False
     """Whether only those are wanted that have not ended."""
 
