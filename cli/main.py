@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,7 +22,6 @@ from planwright.cli.commands import (
     respond,
     rules,
     runs,
-    serving,
     sessions,
     usage,
     workspaces,
@@ -33,11 +31,8 @@ from planwright.cli.commands.option_groups import Interaction, ProfileOptions, g
 from planwright.cli.commands.options import (
     HERE,
     Agent,
-    ApprovesItself,
     Folder,
     Json,
-    NoBrowser,
-    PagePort,
     Probe,
     Provider,
     Request,
@@ -46,13 +41,28 @@ from planwright.cli.commands.options import (
 )
 from planwright.cli.commands.version import options
 from planwright.domain.errors import INTERRUPTED, PlanwrightError
-from planwright.extras.audit import audit_commands as audit
-from planwright.extras.audit import evaluation_commands as evaluations
-from planwright.extras.mcp import mcp_commands as mcp
+from planwright.domain.plugins import plugin, plugins
+
+ORDER = """
+    run call plan chat demo cancel approve reject edit respond resume fork checkpoints undo init trust config
+    worker ls show events usage replay diff tune capabilities doctor studio web
+    agents audit eval policy delegations mcp memory db rules sessions
+""".split()
+"""How the help lists commands; those of other packages come last."""
+
+
+class AllCommands(Commands):
+    """The commands, whoever brings them, in one order."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Name the commands as the help lists them."""
+        places = {name: place for place, name in enumerate(ORDER)}
+        return sorted(super().list_commands(ctx), key=lambda name: places.get(name, len(places)))
+
 
 app = typer.Typer(
     name="planwright",
-    cls=Commands,
+    cls=AllCommands,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -62,11 +72,8 @@ app = typer.Typer(
 
 GROUPS = {
     "agents": agents,
-    "audit": audit,
-    "eval": evaluations,
     "policy": policy,
     "delegations": delegations,
-    "mcp": mcp,
     "memory": memory,
     "db": db,
     "rules": rules,
@@ -149,23 +156,6 @@ def chat(
 
 
 @app.command()
-def demo(
-    folder: Annotated[Path, typer.Option(help="Where the demo workspace lives.")] = Path("planwright-demo"),
-    no_input: ApprovesItself = False,
-    verbose: Verbose = False,
-    page: Annotated[bool, typer.Option("--web", help="Open the page of the demo workspace instead.")] = False,
-    port: PagePort = None,
-    no_browser: NoBrowser = False,
-) -> None:
-    """Run the main job on a demo workspace: mail, tickets, notes and a team channel."""
-    from planwright.extras.demo.demo_command import demonstrate, demonstrate_page
-
-    if page:
-        raise typer.Exit(demonstrate_page(folder, port, not no_browser))
-    raise typer.Exit(demonstrate(folder, no_input, verbose=verbose))
-
-
-@app.command()
 def cancel(
     which: Annotated[str, typer.Argument(help="A plan, run or thread id.")], workspace: Folder = HERE
 ) -> None:
@@ -215,11 +205,11 @@ for command in (forks.fork, forks.checkpoints, forks.undo):
     app.command()(command)
 
 
-for command in (workspaces.init, workspaces.trust, workspaces.config, sessions.worker):
+for command in (workspaces.init, workspaces.trust, workspaces.config):
     app.command()(command)
 
 
-for query in (runs.ls, runs.show, runs.events, usage.usage, audit.replay, audit.diff, audit.tune):
+for query in (runs.ls, runs.show, runs.events, usage.usage):
     app.command()(query)
 
 
@@ -245,8 +235,12 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     raise typer.Exit(check(workspace))
 
 
-for service in (serving.studio, serving.web):
-    app.command()(service)
+for name in plugins("commands"):
+    command = plugin("commands", name)
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, name=name)
+    else:
+        app.command(name)(command)
 
 
 OBJECTS_TO_COLLECT = 50_000  # 700 by default: modules being loaded are no garbage; 8 % of the start of `web`

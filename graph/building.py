@@ -22,11 +22,11 @@ from planwright.capabilities.policy.check import check_policy
 from planwright.capabilities.policy.file import Policy, load_policy
 from planwright.capabilities.registry import Registry, load_registry
 from planwright.capabilities.tools.langchain_tool import from_tool
+from planwright.capabilities.tools.tool_servers import ToolServers, tool_servers
 from planwright.capabilities.trust.guard import refuse_untrusted, trust_folder
 from planwright.domain.clock import Timer
 from planwright.domain.errors import SetupError
 from planwright.execution.versions import workspace_versions
-from planwright.extras.mcp.servers import Servers, open_servers
 from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
@@ -92,7 +92,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     with ExitStack() as undo:  # what cannot be built leaves nothing open
         if not options.get("stores"):
             undo.callback(stores.close)
-        servers, model = open_servers(chosen), options.get("model")
+        servers, model = tool_servers(chosen).open_servers(chosen), options.get("model")
         undo.callback(servers.close)
         _check_model(model)
         own = [*(options.get("capabilities") or ()), *map(from_tool, options.get("tools") or ())]
@@ -142,7 +142,7 @@ def _check_model(model: object) -> None:
         raise SetupError(cause, next_step)
 
 
-def _checked(settings: Settings, own: Iterable[Capability], servers: Servers) -> tuple[Registry, Policy]:
+def _checked(settings: Settings, own: Iterable[Capability], servers: ToolServers) -> tuple[Registry, Policy]:
     """Load capabilities and policy, and check that all that names a capability names one that is there."""
     modules = settings.capabilities
     more = [*own, *servers.capabilities]

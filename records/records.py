@@ -13,7 +13,6 @@ from typing import Unpack
 from typing_extensions import TypedDict
 
 from planwright.domain.clock import Clock, Timer, timer_of, utc_now
-from planwright.extras.postgres.server import server_of
 from planwright.records.budgets import Budgets
 from planwright.records.chains import CreatedChains
 from planwright.records.consent.allow_rules import AllowRules
@@ -47,6 +46,7 @@ from planwright.security.redaction.redactor import Redactor
 from planwright.store.blobs import Blobs
 from planwright.store.database import Boundary, Database
 from planwright.store.engines.engine import Engine
+from planwright.store.engines.store_server import open_store_server
 from planwright.store.marks.mark import Mark
 from planwright.store.migrations import MIGRATIONS
 from planwright.store.owners import OwnerLocks, Owners, folder_of
@@ -207,7 +207,7 @@ def _in_folder(folder: Path, options: StoreOptions) -> _Parts:
 
 def _in_server(folder: Path, options: StoreOptions) -> _Parts:
     patience_s, redactor = options.get("busy_timeout_s", PATIENCE_S), options.get("redactor")
-    server = server_of(options.get("url", ""), MIGRATIONS, patience_s, redactor)
+    server = open_store_server(options.get("url", ""), patience_s, redactor)
     path, mark = folder / "planwright.db", server.mark(folder)
     database = _database(path, options, server.engine, mark)
     time = _time(database, options)

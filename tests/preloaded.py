@@ -6,11 +6,12 @@ import gc
 
 from benchmarks import crash, crash_calls, crash_trial, simulate, storage
 from planwright.cli import main
-from planwright.cli.actions import allow_rules, forking, studio
+from planwright.cli.actions import allow_rules, forking
 from planwright.cli.commands import agents, forks
 from planwright.cli.session import chat, drive
 from planwright.cli.views import doctor, run_views
 from planwright.extras.demo import demo_command as demo
+from planwright.extras.web import studio
 from planwright.models.providers import openai_compatible
 from planwright.planning import rules as criteria
 from tests.scenarios import child

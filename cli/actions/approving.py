@@ -23,7 +23,6 @@ from planwright.cli.views.gate_view import left_row, pending_rows
 from planwright.cli.views.printable import one_line
 from planwright.domain.errors import GateError
 from planwright.domain.results import RunStatus
-from planwright.extras.mcp.mcp_views import print_absent
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph
 
@@ -50,7 +49,7 @@ def approve_all(request: BulkRequest, workspace: Path, terminal: Terminal) -> in
     options: BulkOptions = {"tenant": request.tenant, "by": who(), "channel": "cli"}
     agent = build_graph(load_logged(workspace))
     try:
-        print_absent(agent.servers)
+        views.print_absent(agent.servers.problems)
         bulk = BulkApprovals(agent, agent.stores)
         pending = agent.loop.call(lambda: bulk.pending(request.capability, options))
         if not pending.gates and not pending.left:

@@ -1,23 +1,20 @@
-"""Runs in the background: begin one, ask something of it, and be the worker that goes on with it."""
+"""Runs in the background: begin one, and ask something of it."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import signal
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views.open_store import has_store, no_runs
 from planwright.cli.views.rendering import where_option
 from planwright.cli.views.short_names import full_name
-from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.presentation.figures import UNIT_WORDS
 from planwright.records.queue.sessions import UNITS
@@ -26,10 +23,6 @@ from planwright.records.runs import Run
 from planwright.security.credentials import login_name
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.settings.settings import Settings
-
-if TYPE_CHECKING:
-    from planwright.extras.worker.worker import Worker
-    from planwright.graph.agent import Agent
 
 
 def queue_request(
@@ -89,21 +82,6 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
 
 
 @contextmanager
-def _monitored(port: int, agent: Agent, worker: Worker) -> Iterator[None]:
-    """Let monitoring ask how a worker is."""
-    try:
-        from planwright.extras.worker.metrics import monitoring
-    except ImportError as error:
-        raise SetupError("metrics need one package more", how_to_install("metrics")) from error
-    try:
-        with monitoring(port, agent.stores.database, lambda: worker.is_well):
-            yield
-    except OSError as error:
-        cause = f"nothing can be answered at port {port}: {error.strerror}"
-        raise SetupError(cause, "choose another: planwright worker --metrics PORT") from error
-
-
-@contextmanager
 def _opened(workspace: Path) -> Iterator[tuple[Settings, Records]]:
     """Open the records of a workspace. Raises RunError where there are none."""
     settings = load_logged(workspace)
@@ -116,35 +94,3 @@ def _opened(workspace: Path) -> Iterator[tuple[Settings, Records]]:
         )
     ) as records:
         yield settings, records
-
-
-def work(workspace: Path, *, until_idle: bool, metrics: int | None = None) -> int:
-    """Be a worker until a signal says stop; a second one ends at once, and nothing is lost by that.
-
-    With `metrics` it answers monitoring at that port of this machine. Raises SetupError where it cannot.
-    """
-    from planwright.extras.worker.worker import Worker
-    from planwright.graph.building import build_graph
-
-    agent = build_graph(load_logged(workspace))
-    gc.freeze()  # what is loaded stays: to look through it for garbage took 7 % of the CPU of a resume
-
-    async def run() -> None:
-        worker, loop = Worker(agent), asyncio.get_running_loop()
-
-        def stop() -> None:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.remove_signal_handler(number)
-            sys.stderr.write("stopping: what runs is handed over\n")
-            worker.stop()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop)
-        async with agent:
-            with nullcontext() if metrics is None else _monitored(metrics, agent, worker):
-                await worker.run(until_idle=until_idle)
-
-    if not until_idle:
-        sys.stderr.write(f"worker on {workspace.resolve()}: Ctrl-C stops it\n")
-    asyncio.run(run())
-    return 0

@@ -13,9 +13,9 @@ from planwright.capabilities.schema_paths import JsonSchema
 from planwright.cli.session.asking import who
 from planwright.cli.session.drive import Terminal, follow
 from planwright.cli.session.logs import load_logged
+from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
-from planwright.extras.mcp.mcp_views import print_absent
 from planwright.graph.building import build_graph
 from planwright.presentation.argument_values import argument_types, read_argument
 
@@ -42,7 +42,7 @@ def call(
         schema = agent.single_calls.schema_of(name)
         config = agent.call(name, arguments(name, words, whole, schema), context=context)
     except SetupError:
-        print_absent(agent.servers)
+        views.print_absent(agent.servers.problems)
         raise
     finally:
         agent.close()

@@ -1,4 +1,4 @@
-"""`planwright sessions` and `planwright worker`: the commands. Each loads what it needs when it is called."""
+"""`planwright sessions`: the commands. Each loads what it needs when it is called."""
 
 from __future__ import annotations
 
@@ -100,19 +100,3 @@ def extend(thread: Thread, workspace: Folder = HERE, *, more: Extension) -> None
     }
     amounts |= {"cost": more.cost, "wall_clock_s": more.work, "ttl_s": more.time}
     raise typer.Exit(extend_session(thread, workspace, amounts))
-
-
-def worker(
-    workspace: Folder = HERE,
-    until_idle: Annotated[
-        bool, typer.Option("--until-idle", help="End when nothing is left to be taken up.")
-    ] = False,
-    metrics: Annotated[
-        int | None,
-        typer.Option(min=1, max=65535, metavar="PORT", help="Answer /healthz and /metrics on this machine."),
-    ] = None,
-) -> None:
-    """Go on with what is queued, until you stop it (Ctrl-C, or SIGTERM): then it hands over what runs."""
-    from planwright.cli.actions.background import work
-
-    raise typer.Exit(work(workspace, until_idle=until_idle, metrics=metrics))

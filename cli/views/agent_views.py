@@ -8,11 +8,11 @@ from pathlib import Path
 from rich.table import Table
 
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.tools.tool_servers import tool_servers
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.domain.plan import CLOSING, WHOLE
 from planwright.domain.run_context import RunContext
-from planwright.extras.mcp.standing import unstarted_servers
 from planwright.graph.building import check_agents
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import Report
@@ -70,7 +70,7 @@ def _limit(value: object) -> str:
 def open_checked(settings: Settings) -> tuple[Settings, Registry]:
     """Load what there is and check the agents against it. Raises SetupError for one that names more."""
     modules = settings.capabilities
-    absent = unstarted_servers(settings)
+    absent = tool_servers(settings).unstarted_servers(settings)
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit, absent=absent)
     check_agents(settings, registry)
     return settings, registry

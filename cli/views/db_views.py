@@ -21,11 +21,10 @@ from planwright.cli.views.open_store import (
     time_of,
 )
 from planwright.domain.clock import utc_now
-from planwright.extras.postgres.server import server_of
 from planwright.records.records import open_records
 from planwright.settings.settings import Settings
+from planwright.store.engines.store_server import open_store_server
 from planwright.store.marks.setback import Setback
-from planwright.store.migrations import MIGRATIONS
 from planwright.store.store_files import RECORDS, has_file, no_store
 from planwright.upkeep.backup import back_up
 from planwright.upkeep.findings import StoreFinding
@@ -155,16 +154,13 @@ def move_to_server(to: str, workspace: Path, as_json: bool) -> int:
     if setback := setback_of(settings):
         raise setback.error()
     # no redactor: a row that is another one there is none that the audit chain, or a decision, was made over
-    engine = server_of(to, MIGRATIONS, settings.storage.busy_timeout_s, None).engine
-    from planwright.extras.postgres.copying import copy_to_server  # it loads psycopg
-
-    rows, blobs = copy_to_server(settings.store_folder, engine, check_unused)
+    server = open_store_server(to, settings.storage.busy_timeout_s)
+    rows, blobs = server.copy_here(settings.store_folder, check_unused)
     if as_json:
-        _print({"to": engine.label, "rows": rows, "blobs": blobs})
+        _print({"to": server.engine.label, "rows": rows, "blobs": blobs})
         return 0
-    print(
-        f"{engine.label}: {sum(rows.values()):,} rows of {len(rows)} tables, {blobs:,} blobs, counted in both"
-    )
+    counted = f"{sum(rows.values()):,} rows of {len(rows)} tables, {blobs:,} blobs, counted in both"
+    print(f"{server.engine.label}: {counted}")
     print("from now on: storage.url in planwright.toml; the files here stay as they are")
     return 0
 

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import load_registry
+from planwright.capabilities.tools.tool_servers import tool_servers
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.commands.option_groups import DelegationTerms
 from planwright.cli.views import rendering as views
 from planwright.cli.views.open_store import now_of
 from planwright.domain.errors import SetupError
 from planwright.domain.plan import DELEGATE
-from planwright.extras.mcp.servers import start_servers
 from planwright.records.consent.delegations import Delegation, Delegations, Period, Reach
 from planwright.security.credentials import login_name
 
@@ -29,7 +29,7 @@ def issue_delegation(names: list[str], terms: DelegationTerms, workspace: Path, 
     """
     settings = load_trusted(workspace)
     modules = settings.capabilities
-    with closing(start_servers(settings)) as servers:
+    with closing(tool_servers(settings).start_servers(settings)) as servers:
         more, absent = servers.capabilities, servers.absent
     registry = load_registry(settings.workspace, modules.modules, modules.prohibit, more, absent)
     covered = {name: covered_by(name, registry) for name in names}

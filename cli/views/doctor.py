@@ -15,14 +15,12 @@ from planwright.capabilities.builtin.mail.stored import holds_mail, stored_mails
 from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.tools.tool_servers import ToolServers, raising, tool_servers
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.example_calls import example_call
 from planwright.cli.views.open_store import time_of
 from planwright.domain.errors import PlanwrightError, SetupError
-from planwright.extras.mcp import mcp_views
-from planwright.extras.mcp.servers import Servers, start_servers
-from planwright.extras.postgres.server import Server, server_of
 from planwright.models.roles import listed_roles
 from planwright.presentation.rows import JsonObject
 from planwright.records.consent.allow_rules import AllowRules
@@ -35,7 +33,7 @@ from planwright.security.redaction.redactor import SHORTEST
 from planwright.settings.model_profiles import install_of
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.settings import Settings, api_keys, from_environment
-from planwright.store.migrations import MIGRATIONS
+from planwright.store.engines.store_server import open_store_server
 from planwright.store.store_errors import check_writable
 from planwright.store.store_time import trouble_of
 
@@ -43,10 +41,10 @@ from planwright.store.store_time import trouble_of
 def show_capabilities(name: str | None, workspace: Path, as_json: bool) -> int:
     """List the registry, or one capability in full; say which MCP servers are missing."""
     settings = load_trusted(workspace)
-    with closing(start_servers(settings)) as servers:
+    with closing(tool_servers(settings).start_servers(settings)) as servers:
         registry = _registry(settings, servers)
         servers.leave_out(registry.taken)
-        mcp_views.print_absent(servers)
+        views.print_absent(servers.problems)
     if name is not None:
         return _show_one(registry, name)
     rows = [
@@ -90,7 +88,7 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
         return
     yield "store", lambda: _store(settings)
     if settings.store_url:
-        yield "standby", lambda: _server(settings).check_standbys()
+        yield "standby", lambda: _standbys(settings)
     yield "time", lambda: _time(settings)
     folder = settings.store_folder
     yield "rules", lambda: f"{len(AllowRules(folder).read())} always allow a call"
@@ -115,13 +113,13 @@ def _checks(workspace: Path) -> Iterator[tuple[str, Callable[[], str]]]:
 def _checks_beside_servers(settings: Settings) -> Iterator[tuple[str, Callable[[], str]]]:
     """Check what names capabilities beside the servers that have them, and the servers."""
     try:
-        servers = start_servers(settings)
+        servers = tool_servers(settings).start_servers(settings)
     except SetupError as error:
-        yield "mcp", mcp_views.raising(error)
+        yield "mcp", raising(error)
         return
     with closing(servers):
         yield "policy", lambda: _policy(settings, servers)
-        yield from mcp_views.checks(servers)
+        yield from servers.checks()
         if settings.agents:
             yield "agents", lambda: _agents(settings, servers)
 
@@ -137,8 +135,8 @@ def _store(settings: Settings) -> str:
     return f"{place} ({count} run{'s' * (count != 1)})"
 
 
-def _server(settings: Settings) -> Server:
-    return server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+def _standbys(settings: Settings) -> str:
+    return open_store_server(settings.store_url, settings.storage.busy_timeout_s).check_standbys()
 
 
 def _time(settings: Settings) -> str:
@@ -229,14 +227,14 @@ def _check_priced(settings: Settings, name: str) -> None:
             raise SetupError(refused.cause, refused.next_step)
 
 
-def _policy(settings: Settings, servers: Servers) -> str:
+def _policy(settings: Settings, servers: ToolServers) -> str:
     from planwright.cli.views.policy_views import policy_beside
 
     policy, _ = policy_beside(servers, settings)
     return f"{policy.path.name}, {len(policy.rules)} rules, version {policy.hash[:12]}"
 
 
-def _agents(settings: Settings, servers: Servers) -> str:
+def _agents(settings: Settings, servers: ToolServers) -> str:
     from planwright.graph.building import check_agents  # it knows models, which take long to load
 
     check_agents(settings, _registry(settings, servers))
@@ -249,7 +247,7 @@ def _without_data(settings: Settings) -> str:
     return names and f"; models are not told of {names}: [sources], [mail] and [channels] set them up"
 
 
-def _registry(settings: Settings, servers: Servers | None = None) -> Registry:
+def _registry(settings: Settings, servers: ToolServers | None = None) -> Registry:
     chosen = settings.capabilities
     more, absent = (servers.capabilities, servers.absent) if servers else ((), {})
     return load_registry(settings.workspace, chosen.modules, chosen.prohibit, more, absent)

@@ -13,12 +13,12 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from planwright.domain.clock import utc_now
 from planwright.domain.errors import RunError, SetupError, StoreFailed
-from planwright.extras.postgres.server import server_of
 from planwright.records.history.interrupted import interrupted_of, running_leases
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.settings import FILE_NAME, Settings
 from planwright.settings.workspace import StorageSettings
+from planwright.store.engines.store_server import open_store_server
 from planwright.store.marks.mark import Mark
 from planwright.store.marks.setback import Setback
 from planwright.store.migrations import MIGRATIONS
@@ -117,14 +117,14 @@ def open_store(settings: Settings) -> StoreReader:
 @contextmanager
 def asked_server(settings: Settings, sql: str) -> Iterator[sqlite3.Cursor]:
     """Ask PostgreSQL one statement that a person wrote, in a session that can only read."""
-    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    server = open_store_server(settings.store_url, settings.storage.busy_timeout_s)
     with closing(server.engine.open_checked()) as connection:
         yield server.engine.ask(connection, sql)
 
 
 def read_server(settings: Settings, redactor: Redactor | None = None) -> sqlite3.Connection:
     """Open the records in PostgreSQL; with a redactor no secret comes out. Raises SetupError, StoreFailed."""
-    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    server = open_store_server(settings.store_url, settings.storage.busy_timeout_s)
     return server.engine.open_checked(redactor)
 
 
@@ -140,7 +140,7 @@ def interrupted_in(settings: Settings) -> str:
 def _owners(settings: Settings) -> tuple[OwnerLocks, Callable[[], float]]:
     if not settings.store_url:
         return Owners(folder_of(_path(settings))), time.monotonic
-    server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+    server = open_store_server(settings.store_url, settings.storage.busy_timeout_s)
     counted_s = open_store(settings).read(time_on_record).counted_s
     return server.owners, lambda: counted_s
 
@@ -167,7 +167,7 @@ def setback_of(settings: Settings) -> Setback | None:
     path = _path(settings)
     try:
         if settings.store_url:
-            server = server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None)
+            server = open_store_server(settings.store_url, settings.storage.busy_timeout_s)
             with closing(server.engine.open_checked()) as session:
                 return server.mark(settings.store_folder).compare(session).setback
         with closing(read_only(path)) as connection:
@@ -185,7 +185,7 @@ def store_files(settings: Settings) -> Iterator[Path]:
         return
     if not has_store(settings):
         raise no_runs(settings)
-    with server_of(settings.store_url, MIGRATIONS, settings.storage.busy_timeout_s, None).as_files() as copy:
+    with open_store_server(settings.store_url, settings.storage.busy_timeout_s).as_files() as copy:
         yield copy
 
 

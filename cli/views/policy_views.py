@@ -24,12 +24,11 @@ from planwright.capabilities.policy.explain import (
 from planwright.capabilities.policy.file import DEFAULT, FILE_NAME, Policy, load_policy
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry, load_registry
+from planwright.capabilities.tools.tool_servers import ToolServers, tool_servers
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.commands.option_groups import CallOptions
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
-from planwright.extras.mcp.mcp_views import print_absent
-from planwright.extras.mcp.servers import Servers, start_servers
 from planwright.presentation.rows import JsonObject
 from planwright.records.records import open_records
 from planwright.settings.profile import find_agent
@@ -103,12 +102,12 @@ def _print(screen: Console, capability: Capability, call: CallRuling) -> None:
 
 def open_policy(settings: Settings) -> tuple[Policy, Registry]:
     """Load the policy and check it against the capabilities there are. Raises SetupError."""
-    with closing(start_servers(settings)) as servers:
-        print_absent(servers)
+    with closing(tool_servers(settings).start_servers(settings)) as servers:
+        views.print_absent(servers.problems)
         return policy_beside(servers, settings)
 
 
-def policy_beside(servers: Servers, settings: Settings) -> tuple[Policy, Registry]:
+def policy_beside(servers: ToolServers, settings: Settings) -> tuple[Policy, Registry]:
     """Load the policy and check it against the capabilities there are beside servers. Raises SetupError."""
     modules = settings.capabilities
     registry = load_registry(

@@ -124,6 +124,12 @@ def limit_text(data: EventData) -> str:
     return f"{data['percent']} % of {data['limit']} used{window}: {used}{benched}"
 
 
+def print_absent(problems: Iterable[str]) -> None:
+    """Print on stderr which servers of tools, or tools of them, are missing."""
+    for line in problems:
+        console(stderr=True).print(label("mcp", line, "yellow"))
+
+
 def where_option(workspace: Path) -> str:
     """Spell the option that names a workspace in a command; "" where the command is given in it."""
     return "" if workspace.resolve() == Path.cwd() else f" -w {shlex.quote(str(workspace))}"

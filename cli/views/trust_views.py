@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import quote
 
+from planwright.capabilities.tools.tool_servers import tool_servers
 from planwright.capabilities.trust.brought import brought_along
 from planwright.capabilities.trust.guard import untrusted_things
-from planwright.capabilities.trust.mcp_entries import UnreadableFile
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
-from planwright.extras.mcp.standing import read_standings
 from planwright.security.credentials import login_name
 from planwright.settings.settings import Settings, load
 from planwright.store.folder_trust import (
@@ -131,10 +130,6 @@ def _agreed() -> bool:
 
 def _print_servers(settings: Settings) -> None:
     """Name the MCP servers that wait for trust of their own."""
-    try:
-        names = [each.name for each in read_standings(settings) if each.state == "untrusted"]
-    except UnreadableFile as error:
-        raise SetupError(error.cause, error.next_step) from error
-    if names:
+    if names := tool_servers(settings).untrusted_servers(settings):
         hint = f"{', '.join(names)}: each is trusted by itself: planwright mcp trust"
         views.console().print(views.label("mcp", hint, "yellow"))

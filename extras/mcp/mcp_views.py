@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from planwright.capabilities.trust.guard import load_trusted
 from planwright.capabilities.trust.mcp_entries import FILE_NAME
 from planwright.cli.views import rendering as views
 from planwright.domain.errors import SetupError
-from planwright.extras.mcp.servers import Servers, start_servers
+from planwright.extras.mcp.servers import start_servers
 from planwright.extras.mcp.standing import Standing, read_standings
 from planwright.extras.mcp.trust import Trust
 from planwright.presentation.nearest import nearest
@@ -110,36 +110,6 @@ def take_trust_back(name: str, workspace: Path) -> int:
         raise SetupError(f"nobody trusts a server {name!r}", "see how they stand: planwright mcp ls")
     print(f"{name} is not trusted any more: it is not started again")
     return 0
-
-
-def print_absent(servers: Servers) -> None:
-    """Print on stderr which servers, or tools of them, are missing."""
-    for line in servers.problems:
-        views.console(stderr=True).print(views.label("mcp", line, "yellow"))
-
-
-def checks(servers: Servers) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Check each server that is switched on, for `planwright doctor`."""
-    if servers.unreadable:
-        yield "mcp", raising(servers.unreadable)
-    for standing in servers.standings:
-        if standing.absent:
-            cause = standing.cause if standing.state == "failed" else f"{standing.name}: {standing.cause}"
-            yield "mcp", raising(SetupError(cause, standing.next_step))
-        elif standing.changed:
-            yield "mcp", raising(SetupError(f"{standing.name}: {standing.changed}", standing.how_to_look))
-        elif standing.state == "ready":
-            summary = f"{standing.name}: {len(standing.tools)} tools"
-            yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
-
-
-def raising(error: SetupError) -> Callable[[], str]:
-    """Make the check that fails with an error."""
-
-    def check() -> str:
-        raise error
-
-    return check
 
 
 def _named(standings: Sequence[Standing], name: str | None) -> list[Standing]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import JsonValue
 
 from planwright.capabilities.contract import Capability
+from planwright.capabilities.tools.tool_servers import Check, raising
 from planwright.capabilities.trust.mcp_entries import UnreadableFile
 from planwright.domain.errors import (
     CapabilityRejected,
@@ -77,6 +78,20 @@ class Servers:
                 yield f"{standing.name}: {standing.changed}; {standing.how_to_look}"
             for tool, why in standing.left_out.items():
                 yield f"{standing.name}: its tool {tool} is left out: {why}"
+
+    def checks(self) -> Iterator[Check]:
+        """Check each server that is switched on, for `planwright doctor`."""
+        if self.unreadable:
+            yield "mcp", raising(self.unreadable)
+        for standing in self.standings:
+            if standing.absent:
+                cause = standing.cause if standing.state == "failed" else f"{standing.name}: {standing.cause}"
+                yield "mcp", raising(SetupError(cause, standing.next_step))
+            elif standing.changed:
+                yield "mcp", raising(SetupError(f"{standing.name}: {standing.changed}", standing.how_to_look))
+            elif standing.state == "ready":
+                summary = f"{standing.name}: {len(standing.tools)} tools"
+                yield "mcp", lambda summary=summary: summary  # type: ignore[misc]
 
     def leave_out(self, taken: Collection[str]) -> None:
         """Leave out the tools whose names are taken by others: a server may have a new tool at any time."""

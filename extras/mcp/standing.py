@@ -136,6 +136,11 @@ def unstarted_servers(settings: Settings) -> dict[str, str]:
         return {prefix: name for name, prefix in plain_names(named, SERVER).items()}
 
 
+def untrusted_servers(settings: Settings) -> list[str]:
+    """Name the servers that wait for trust of their own. Raises SetupError for a file that cannot be read."""
+    return [standing.name for standing in read_standings(settings) if standing.state == "untrusted"]
+
+
 def _check_names(settings: Settings, servers: Sequence[ConfiguredServer]) -> None:
     """Refuse settings of a server that is not in the file: taken for nothing they would tighten nothing."""
     names = [server.name for server in servers]

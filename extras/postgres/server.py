@@ -52,6 +52,12 @@ class Server:
             raise SetupError(f"{cause}: one that is promoted may lack effects that were begun", step)
         return f"commits wait for {waits}" if waits else "there is none"
 
+    def copy_here(self, folder: Path, check_unused: Callable[[], None]) -> tuple[dict[str, int], int]:
+        """Copy the store of a folder into this one, as `copy_to_server` does."""
+        from planwright.extras.postgres.copying import copy_to_server
+
+        return copy_to_server(folder, self.engine, check_unused)
+
     @contextmanager
     def as_files(self) -> Iterator[Path]:
         """Copy the store, as it is at one moment, into a private folder that lasts as long as this.

@@ -13,9 +13,9 @@ from typing_extensions import Unpack
 
 from planwright.approvals.bulk import BulkApprovals, BulkOptions
 from planwright.approvals.bulk_outcomes import BulkApproval
+from planwright.capabilities.tools.tool_servers import ToolServers
 from planwright.domain.errors import RunHeld
 from planwright.domain.run_context import read_context
-from planwright.extras.mcp.servers import Servers
 from planwright.graph.entry.background import EnqueueOptions, enqueue
 from planwright.graph.entry.checks import check_tenant, read_state, thread_of
 from planwright.graph.entry.door import Door
@@ -39,7 +39,7 @@ class RunActions(Compiled):
         door: Door,
         loop: BackgroundLoop,
         router: Router,
-        servers: Servers,
+        servers: ToolServers,
         undoing: Undoing,
         single_calls: SingleCalls,
         **kwargs: Any,

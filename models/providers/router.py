@@ -10,8 +10,7 @@ from langchain_core.language_models import BaseChatModel
 
 from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
-from planwright.extras.offline.model import NAME as OFFLINE
-from planwright.extras.offline.model import OfflineModel
+from planwright.domain.plugins import plugin
 from planwright.models.providers.any_chat import plainly_replying
 from planwright.models.providers.matching import Providers, lacks, nobody_offers, ranked, route_of, step_route
 from planwright.models.roles import role_route
@@ -22,7 +21,7 @@ from planwright.settings.roles import Role
 from planwright.settings.settings import Settings, api_keys
 from planwright.state.agent_state import ModelRoute
 
-EMBEDDED = ModelRoute(provider="embedded", model=OFFLINE, embedded=True)
+EMBEDDED = ModelRoute(provider="embedded", model="planwright-offline", embedded=True)
 HOST_MODEL = "given"
 
 
@@ -37,7 +36,7 @@ class Router:
     ) -> None:
         self._settings = settings
         self._redactor = redactor or Redactor()
-        self._models: dict[str, BaseChatModel] = {"embedded": OfflineModel()}
+        self._models: dict[str, BaseChatModel] = {}
         if model is not None:
             self._models[HOST_MODEL] = redacting(plainly_replying(model), self._redactor)
         self._host_model = model
@@ -114,7 +113,7 @@ class Router:
         Nobody takes the place of the one that a request, or its agent, has chosen; else only who has what
         the route's step requires. Raises SetupError when settings have changed and nobody has it any more.
         """
-        if route.chosen or route.provider in self._models:
+        if route.chosen or route.embedded or route.provider in self._models:
             return [route]
         provider = self.provider(route)
         still = [route] if provider and not lacks(provider, route.hint) else []
@@ -146,6 +145,8 @@ class Router:
 
     def chat_model(self, route: ModelRoute, key: int = 0) -> BaseChatModel:
         """Return the chat model of a route and key, made on first use. Call it on the loop that will ask."""
+        if route.embedded and EMBEDDED.provider not in self._models:
+            self._models[EMBEDDED.provider] = plugin("models", EMBEDDED.provider)()
         if route.provider in self._models:
             return self._models[route.provider]
         name = (route.provider, route.model, key)

@@ -109,8 +109,6 @@ BARS = (
 
 
 REPORTED = {
-    "B2": "commands, views and stores still name the extras where they use them (INTO_EXTRAS in rooms.py);"
-    " nothing else points up, and each goes with a list of hooks",
     "B9": "each model call waits for its turn, each effect rises a mark, a provider's own data is kept with"
     " its message: rooms that came in November 2026, before the merges that halve the way of a request",
     "B12": "there is no former store: 0.1.0 writes the first one (0089), which is kept here from then on",

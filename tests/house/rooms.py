@@ -34,36 +34,6 @@ ROOMS = (
     "language",
     "domain",
 )
-# What the core still imports of the extras: commands, views and stores that name them where they use them.
-# Each goes when a list of hooks brings it in; none is added, and a row that is not true any more fails.
-INTO_EXTRAS = (
-    "cli.actions.approving imports extras.mcp.mcp_views",
-    "cli.actions.background imports extras.worker.metrics",
-    "cli.actions.background imports extras.worker.worker",
-    "cli.actions.calling imports extras.mcp.mcp_views",
-    "cli.actions.studio imports extras.web.served_pages",
-    "cli.actions.studio imports extras.web.web_command",
-    "cli.commands.serving imports extras.web.web_command",
-    "cli.main imports extras.audit.audit_commands",
-    "cli.main imports extras.audit.evaluation_commands",
-    "cli.main imports extras.demo.demo_command",
-    "cli.main imports extras.mcp.mcp_commands",
-    "cli.views.agent_views imports extras.mcp.standing",
-    "cli.views.db_views imports extras.postgres.copying",
-    "cli.views.db_views imports extras.postgres.server",
-    "cli.views.delegation_views imports extras.mcp.servers",
-    "cli.views.doctor imports extras.mcp.mcp_views",
-    "cli.views.doctor imports extras.mcp.servers",
-    "cli.views.doctor imports extras.postgres.server",
-    "cli.views.open_store imports extras.postgres.server",
-    "cli.views.policy_views imports extras.mcp.mcp_views",
-    "cli.views.policy_views imports extras.mcp.servers",
-    "cli.views.trust_views imports extras.mcp.standing",
-    "graph.building imports extras.mcp.servers",
-    "graph.entry.run_actions imports extras.mcp.servers",
-    "models.providers.router imports extras.offline.model",
-    "records.records imports extras.postgres.server",
-)
 MOST_LINES, MOST_LINES_OF_A_FUNCTION, MOST_MODULES = 300, 50, 24
 SOURCES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts): path

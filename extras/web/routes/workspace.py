@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from planwright.domain.errors import SetupError
+from planwright.extras.mcp.servers import Servers
 from planwright.extras.web.forms import FilledForm, form_route, page_route
 from planwright.extras.web.parts import shared
 from planwright.extras.web.view_models.check_rows import check_rows
@@ -30,7 +31,9 @@ async def serve_settings(request: Request) -> Response:
 async def serve_servers(request: Request) -> Response:
     """List the MCP servers, how they stand, and what they start; trust is given at a terminal alone."""
     servers = shared(request).agent.servers
-    values = {"standings": servers.standings, "unreadable": servers.unreadable}
+    values: dict[str, object] = {"standings": (), "unreadable": None}  # of a workspace that names no server
+    if isinstance(servers, Servers):
+        values = {"standings": servers.standings, "unreadable": servers.unreadable}
     return shared(request).pages.page(request, "servers.html", values)
 
 

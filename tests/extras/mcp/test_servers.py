@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import JsonValue
@@ -296,7 +296,9 @@ def test_a_tool_that_settings_name_and_the_server_lacks_is_told_once_and_the_res
         (line,) = agent.servers.problems
         assert problem in line
         assert "say" in line.partition("nearest: ")[2]
-        standings = {each.name: (each.state, [*each.tools]) for each in agent.servers.standings}
+        standings = {
+            each.name: (each.state, [*each.tools]) for each in cast(Servers, agent.servers).standings
+        }
         assert standings == {"one": (state, tools), "two": ("ready", ["say", "say_last"])}
         assert agent.invoke(None, agent.call("datetime.now"))["status"] == "completed"
         if state == "failed":
@@ -313,7 +315,7 @@ def test_no_secret_is_in_what_is_wrong_with_a_server(
     McpServers(tmp_path).plug(tmp_path, {"desk": entry})
     with build_graph(load(tmp_path, secrets=secrets)) as agent:
         (line,) = agent.servers.problems
-        (standing,) = agent.servers.standings
+        (standing,) = cast(Servers, agent.servers).standings
     assert ("hunter2" in line) is ("hunter2" in standing.cause) is (not secrets)
 
 
@@ -327,7 +329,7 @@ def test_a_tool_whose_name_is_taken_is_left_out_and_the_rest_goes_on(workspace: 
 
     agent = build_graph(load(workspace, mcp={"grave": GRAVE}), capabilities=[mine])
     try:
-        (standing,) = [each for each in agent.servers.standings if each.name == "time"]
+        (standing,) = [each for each in cast(Servers, agent.servers).standings if each.name == "time"]
         assert standing.left_out == {"get_current_time": "the name time.get_current_time is taken"}
         assert [*standing.tools] == ["convert_time"]
         assert any("get_current_time is left out" in line for line in agent.servers.problems)

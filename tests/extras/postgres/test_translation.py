@@ -33,7 +33,7 @@ OF_OTHERS = (
     "extras.offline",
     "cli.views.db_tables",
     "models",
-    "cli.actions.studio",
+    "extras.web.studio",
 )
 PARTS = re.compile(r"\{\w+\}")  # filled in by `format`, and seen where that is called
 

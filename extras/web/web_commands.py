@@ -11,7 +11,7 @@ from planwright.cli.commands.options import HERE, Folder, NoBrowser, PagePort, P
 
 def studio(workspace: Folder = HERE, port: Port = None, no_browser: NoBrowser = False) -> None:
     """Serve the workspace to LangGraph Studio and the LangGraph SDKs, on this machine only."""
-    from planwright.cli.actions.studio import open_studio
+    from planwright.extras.web.studio import open_studio
 
     raise typer.Exit(open_studio(workspace, port, not no_browser))
 

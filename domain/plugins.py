@@ -1,0 +1,42 @@
+"""What can be added from outside: packages bring it as entry points, and `extras/` comes in by the same way.
+
+https://packaging.python.org/specifications/entry-points/: the group is `planwright.` and a hook. Nothing of a
+plugin is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import Any, Literal
+
+from planwright.domain.errors import SetupError
+
+Hook = Literal["commands", "models", "stores", "tool_servers"]
+"""`commands`: a function or group of Typer, by its name at the command line. `models`: a chat model class of
+LangChain, by the name of its provider. `stores`: an `OpenStoreServer`, by the scheme of `storage.url`.
+`tool_servers`: a `ToolServerPlugin`, by its protocol.
+"""
+OURS = "planwright.extras"
+
+
+@cache
+def plugins(hook: Hook) -> dict[str, EntryPoint]:
+    """Find what is installed for a hook, by name; of two by one name ours is taken."""
+    found = sorted(entry_points(group=f"planwright.{hook}"), key=_is_ours)
+    left_out = find_spec(OURS) is None  # a distribution may leave the extras out
+    return {point.name: point for point in found if not (left_out and _is_ours(point))}
+
+
+def plugin(hook: Hook, name: str) -> Any:
+    """Load a plugin. Raises SetupError where no package that is installed brings it."""
+    if (point := plugins(hook).get(name)) is None:
+        known = ", ".join(plugins(hook)) or "none"
+        cause = f"nothing that is installed brings {name!r} for planwright.{hook} (there is: {known})"
+        raise SetupError(cause, "install Planwright anew, or the package that brings it")
+    return point.load()
+
+
+def _is_ours(point: EntryPoint) -> bool:
+    return point.value.startswith(f"{OURS}.")
