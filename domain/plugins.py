@@ -24,9 +24,9 @@ OURS = "planwright.extras"
 @cache
 def plugins(hook: Hook) -> dict[str, EntryPoint]:
     """Find what is installed for a hook, by name; of two by one name ours is taken."""
-    found = sorted(entry_points(group=f"planwright.{hook}"), key=_is_ours)
+    points = sorted(entry_points(group=f"planwright.{hook}"), key=_is_ours)
     left_out = find_spec(OURS) is None  # a distribution may leave the extras out
-    return {point.name: point for point in found if not (left_out and _is_ours(point))}
+    return {point.name: point for point in points if not (left_out and _is_ours(point))}
 
 
 def plugin(hook: Hook, name: str) -> Any:

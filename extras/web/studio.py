@@ -20,7 +20,6 @@ from pathlib import Path
 
 import httpx
 
-from planwright import cli
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
@@ -34,7 +33,7 @@ from planwright.settings.server import START_TOKEN, WORKSPACE
 from planwright.settings.settings import Settings, child_environment, state_folder
 from planwright.store.private_files import close_to_others, open_private, private_folder
 
-CONFIG = Path(cli.__file__).with_name("langgraph.json")
+CONFIG = Path(__file__).with_name("langgraph.json")
 GRAPH = "planwright"
 HOST, PORT = "127.0.0.1", 2024
 START_S, STOP_S = 60, 10

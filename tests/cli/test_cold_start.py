@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from planwright.domain.plugins import plugins
 from tests.cli import first_loads
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, environment
@@ -66,6 +67,8 @@ STARTS: dict[str, tuple[list[str], int, str]] = {
     "agent_table": (["agents", "edit", "reader"], 2, "error: "),
 }
 ELSEWHERE = {
+    "demo_command": "tests/cli/test_demo.py",
+    "serving": "tests/extras/worker/test_worker.py",
     "studio": "tests/server/test_studio.py",
     "web_command": "tests/extras/web/browser/test_browser.py",
 }
@@ -98,6 +101,8 @@ def test_no_module_is_forgotten() -> None:
         for name in node.names
         if (path := COMMANDS.parent.joinpath(*str(node.module).split(".")[1:], f"{name.name}.py")).is_file()
     ]
+    modules = {point.module for point in plugins("commands").values()}
+    files += [COMMANDS.parent.joinpath(*module.split(".")[1:]).with_suffix(".py") for module in modules]
     found = [loaded_on_call(path) for path in files]
     assert set().union(*found) == STARTS.keys() | ELSEWHERE.keys()
 

@@ -1,4 +1,4 @@
-"""What other packages add, and a core without any: each in a process of its own, as entry points are read once."""
+"""What other packages add, and a core without any, each in its own process: entry points are read once."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_no_package_takes_the_place_of_what_is_ours(package: Path, tmp_path: Pat
     assert _python(program, tmp_path) == "planwright.extras.postgres.server:server_of\n"
 
 
-@pytest.mark.parametrize("hook, name", [("models", "nothing"), ("tool_servers", "grpc")])
+@pytest.mark.parametrize(("hook", "name"), [("models", "nothing"), ("tool_servers", "grpc")])
 def test_what_nothing_brings_is_named_with_what_there_is(hook: str, name: str, tmp_path: Path) -> None:
     program = (
         "from planwright.domain.errors import SetupError; from planwright.domain.plugins import plugin\n"

@@ -82,7 +82,6 @@ def test_without_the_extra_it_says_how_to_install_it(desk: Desk) -> None:
 
 
 def test_the_config_that_is_installed_is_the_one_of_the_repository() -> None:
-    root = Path(__file__).parent.parent.parent
-    assert (root / "cli" / "langgraph.json").read_text("utf-8") == (root / "langgraph.json").read_text(
-        "utf-8"
-    )
+    root = Path(__file__).parents[2]
+    installed, ours = root / "extras" / "web" / "langgraph.json", root / "langgraph.json"
+    assert installed.read_text("utf-8") == ours.read_text("utf-8")
