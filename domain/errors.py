@@ -85,9 +85,18 @@ class FeedbackUnheard(ModelError):
 class ModelUnavailable(ModelError):
     """The provider is overloaded, unreachable or too slow; `retry_after` is what it asked for, in seconds."""
 
+    is_away = True
+    """Whether a run waits for it; else it fails, as the same call would fail again."""
+
     def __init__(self, cause: str, next_step: str = "", retry_after: float = 0) -> None:
         super().__init__(cause, next_step)
         self.retry_after = retry_after
+
+
+class ReplyUnusable(ModelUnavailable):
+    """The provider took the call, and nothing of use came of it."""
+
+    is_away = False
 
 
 class ProviderResting(ModelUnavailable):

@@ -41,6 +41,7 @@ async def with_declared_output(
     except LimitExceeded as error:
         return _failed(result, task, ended_by(error), str(error))
     except ModelError as error:
+        invocation.pause_if_away(error)
         why = f"it did not return what it declares: {error.cause}"
         return _failed(result, task, "model", why)
     return result.model_copy(update={"output": output})

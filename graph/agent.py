@@ -216,12 +216,24 @@ class Agent(RunActions):
         return self.loop.iterate(lambda: self.astream(input, config, **kwargs))
 
     async def ainvoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run to the end or to an interrupt, as LangGraph does; then the status is `interrupted`."""
-        return _with_status(await super().ainvoke(input, config, **kwargs))
+        """Run to the end, to an interrupt or to a pause, as LangGraph does.
+
+        The status is `interrupted` or `paused` then; of a paused run the answer says what it waits for.
+        """
+        return self._with_status(await super().ainvoke(input, config, **kwargs), config)
 
     def invoke(self, input: object, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """Run to the end or to an interrupt from code without an event loop."""
-        return _with_status(super().invoke(input, config, **kwargs))
+        """Run to the end, to an interrupt or to a pause from code without an event loop."""
+        return self._with_status(super().invoke(input, config, **kwargs), config)
+
+    def _with_status(self, output: object, config: RunnableConfig | None) -> object:
+        """Let an output say that it waits; the state itself is that of the last superstep."""
+        pause = self.door.pauses.pop(thread_of(surrounded(merge_configs(self.config, config))), "")
+        if isinstance(output, GraphOutput):
+            value = _standing(output.value, "interrupted" if output.interrupts else "", pause)
+            return replace(output, value=value)
+        interrupted = isinstance(output, dict) and output.get("__interrupt__")
+        return _standing(output, "interrupted" if interrupted else "", pause)
 
     def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Change a thread's state from code without an event loop; routes are async."""
@@ -284,12 +296,10 @@ def _has_breakpoints(options: Mapping[str, Any]) -> bool:
     return bool(options.get("interrupt_before") or options.get("interrupt_after"))
 
 
-def _with_status(output: object) -> object:
-    """Let an output that waits for a person say so; the state itself is that of the last superstep."""
-    if isinstance(output, GraphOutput):
-        return replace(output, value=_waiting(output.value)) if output.interrupts else output
-    return _waiting(output) if isinstance(output, dict) and output.get("__interrupt__") else output
-
-
-def _waiting(value: object) -> object:
-    return {**value, "status": "interrupted"} if isinstance(value, dict) and "status" in value else value
+def _standing(value: object, status: str, pause: str) -> object:
+    """Say of a state that its run waits for a person, or for what a pause is for."""
+    if not isinstance(value, dict) or "status" not in value:
+        return value
+    if pause:
+        return {**value, "status": "paused", "answer": f"{pause}\ngo on with it: invoke(None, config)"}
+    return {**value, "status": status} if status else value

@@ -145,6 +145,11 @@ class Models:
         route = self._of_role(call, route)
         calls, events = invocation.calls[key], itertools.count()
 
+        def unused() -> str:
+            """Name a call as none was that the run has told of, also before it was paused."""
+            names = (f"{key}:{number}" for number in calls)
+            return next(name for name in names if not invocation.has_sent("llm_call", name))
+
         @asynccontextmanager
         async def admit(at: ModelRoute) -> AsyncIterator[None]:
             if at.embedded:  # no provider: it takes as many as there are
@@ -159,13 +164,13 @@ class Models:
             if call.schema is None:
 
                 async def ask(messages: list[AnyMessage]) -> AIMessage:
-                    own, name = replace(call, messages=messages), f"{key}:{next(calls)}"
-                    return await self._spend(own, at, with_key, invocation, name)
+                    own = replace(call, messages=messages)
+                    return await self._spend(own, at, with_key, invocation, unused())
 
                 return await self._plain_calls.ask(call.messages, at, ask, invocation, key)
             while True:
                 way = self._ways.best(at, self.router.provider(at))
-                shaped, name = replace(call, way=way), f"{key}:{next(calls)}"
+                shaped, name = replace(call, way=way), unused()
                 try:
                     return answered(await self._spend(shaped, at, with_key, invocation, name))
                 except ModelRejected as error:

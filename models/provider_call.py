@@ -12,7 +12,14 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.clock import AttendedTimeout
-from planwright.domain.errors import ModelError, ModelOverdue, ModelRejected, ModelUnavailable, RunStopped
+from planwright.domain.errors import (
+    ModelError,
+    ModelOverdue,
+    ModelRejected,
+    ModelUnavailable,
+    ReplyUnusable,
+    RunStopped,
+)
 from planwright.models.failover.classify import classify
 from planwright.models.model_calls import ModelCall
 from planwright.models.providers.pricing import tokens_of, with_plain_usage
@@ -76,7 +83,7 @@ class ProviderCalls:
             raise read.failure(failure) from error
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             how = "broke off in its reply" if reply.content or reply.tool_calls else "sent no usable reply"
-            broken = ModelUnavailable(f"provider {route.provider} {how}", "try again later")
+            broken = ReplyUnusable(f"provider {route.provider} {how}", "try again later")
             counted = with_plain_usage(reply)
             broken.used = tokens_of(counted, estimate) if counted.usage_metadata else None
             broken.worked = True

@@ -61,6 +61,8 @@ class Run(BaseModel):
     """When the lease ends, in seconds of the machine's monotonic clock; 0 when nobody holds it."""
     paused_for: str | None = None
     """What a paused run waits for, in words; None for one that is not paused."""
+    paused_why: str | None = None
+    """What its provider failed with, for one that waits for it; None for any other."""
     ends_as: RunStatus | None = None
     """How it is to end where its end was asked for; None for `cancelled`, and while nobody has asked."""
     pause_by: str | None = None
@@ -148,9 +150,9 @@ class Runs:
 
         return await self._database.read(job, behind=("plan", "answer", "end"))
 
-    async def set_status(self, lease: Lease, status: RunStatus, reason: str = "") -> None:
+    async def set_status(self, lease: Lease, status: RunStatus, reason: str = "", why: str = "") -> None:
         """Bring a run that has not ended to another state, as `move` does."""
-        await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason)))
+        await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason, why)))
 
     def tell(self, lease: Lease, answer: str) -> None:
         """Write down the answer of a run that has not ended; from then on it stays."""
@@ -239,18 +241,21 @@ class Runs:
         return "\n\n".join(texts)
 
 
-def move(connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "") -> bool:
+def move(
+    connection: sqlite3.Connection, run_id: str, status: RunStatus, reason: str = "", why: str = ""
+) -> bool:
     """Bring a run to another state, and say whether it was open: one that has ended stays as it is.
 
-    Who goes on is asked to pause no more. `reason` is what a paused one waits for. Raises RunError.
+    Who goes on is asked to pause no more. `reason` is what a paused one waits for, and `why` says more of it.
+    Raises RunError.
     """
     row = connection.execute("SELECT status, ended_at FROM runs WHERE run_id=?", (run_id,)).fetchone()
     if row is None or row["ended_at"] is not None:
         return False
     check_step(run_id, row["status"], status)
     connection.execute(
-        "UPDATE runs SET status=?, paused_for=?, pause_by=NULL WHERE run_id=?",
-        (status, reason or None, run_id),
+        "UPDATE runs SET status=?, paused_for=?, paused_why=?, pause_by=NULL WHERE run_id=?",
+        (status, reason or None, why or None, run_id),
     )
     return True
 

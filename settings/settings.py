@@ -241,6 +241,13 @@ def api_keys(provider: ProviderSettings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for name in names if (key := os.environ.get(name))))
 
 
+def no_key(name: str, provider: ProviderSettings) -> SetupError:
+    """Say that a provider has no key, and where it is looked for."""
+    variables = provider.api_key_env or provider.usual_key
+    named = variables if isinstance(variables, str) else " or ".join(variables)
+    return SetupError(f"provider {name} has no key", f"set {named}, or providers.{name}.api_key_env")
+
+
 def mail_password(mail: MailSettings) -> str | None:
     """Read the password of the mail server: written in the settings, or in the environment."""
     if mail.password is not None:

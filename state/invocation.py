@@ -15,12 +15,13 @@ from typing import Any
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.config import get_stream_writer
+from langgraph.errors import GraphInterrupt
 from langgraph.runtime import RunControl
 
 from planwright.domain.clock import Clock as Clock
 from planwright.domain.clock import seconds_of_boot
 from planwright.domain.clock import utc_now as utc_now
-from planwright.domain.errors import CallCancelled, ModelCancelled, TimeLimit
+from planwright.domain.errors import CallCancelled, ModelCancelled, ModelUnavailable, TimeLimit
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
 from planwright.domain.results import RunStatus
@@ -77,6 +78,8 @@ class Invocation:
     """How the run is to end where its end was asked for."""
     control: RunControl = field(default_factory=RunControl)
     """Stops the graph before its next superstep."""
+    away: ModelUnavailable | None = None
+    """Why the run is paused until a provider is back; None while none is waited for."""
     queued_again: bool = False
     """Whether a run that is drained is left to any worker, rather than paused until somebody says so."""
     emitted_keys: set[str] = field(default_factory=set)
@@ -122,6 +125,16 @@ class Invocation:
 
     def __post_init__(self) -> None:
         self.began_s = self.seconds()
+
+    def pause_if_away(self, error: Exception) -> None:
+        """Pause the run where its provider is away: the node asks anew when the run goes on.
+
+        Any other error is left to the caller.
+        """
+        if isinstance(error, ModelUnavailable) and error.is_away:
+            self.away = error
+            self.drain(error.cause)
+            raise GraphInterrupt(()) from error
 
     def check_writes(self) -> None:
         """Raise what kept something of the run from being written: then nothing more is done for it here."""

@@ -19,6 +19,7 @@ from planwright.domain.errors import (
 )
 from planwright.domain.results import RunStatus
 from planwright.state.agent_state import AgentState, AgentUpdate
+from planwright.state.invocation import invocation_of
 
 StateT = TypeVar("StateT", contravariant=True)
 UpdateT = TypeVar("UpdateT", covariant=True)
@@ -49,7 +50,8 @@ def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[st
 def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdate]:
     """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through.
 
-    So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash.
+    So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash. A provider
+    that is away pauses the run.
     """
 
     async def guarded(state: AgentState, config: RunnableConfig) -> AgentUpdate:
@@ -60,6 +62,7 @@ def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdat
         except LimitExceeded as error:
             return ending(ended_by(error), error)
         except PlanwrightError as error:
+            invocation_of(config).pause_if_away(error)
             return ending("cancelled" if isinstance(error, ModelCancelled) else "failed", error)
 
     guarded.__name__ = getattr(node, "__name__", "node")

@@ -9,8 +9,8 @@ CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, status TEXT NOT NULL,
     request TEXT NOT NULL, messages TEXT NOT NULL, context TEXT NOT NULL, started_at TEXT NOT NULL,
     ended_at TEXT, answer TEXT, owner TEXT, lease_token INTEGER NOT NULL DEFAULT 0,
-    lease_until REAL NOT NULL DEFAULT 0, cancelled_by TEXT, paused_for TEXT, ends_as TEXT, pause_by TEXT,
-    extended TEXT
+    lease_until REAL NOT NULL DEFAULT 0, cancelled_by TEXT, paused_for TEXT, paused_why TEXT,
+    ends_as TEXT, pause_by TEXT, extended TEXT
 );
 CREATE INDEX runs_of_thread ON runs (thread_id, started_at);
 CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;

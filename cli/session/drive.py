@@ -27,6 +27,7 @@ from planwright.cli.session.asking import (
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.session.ending import EXIT, finish, print_report
 from planwright.cli.session.logs import load_logged
+from planwright.cli.session.provider_wait import wait_for_provider, waits
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
@@ -40,6 +41,7 @@ from planwright.graph.building import build_graph
 from planwright.graph.entry.control import Control
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import JsonObject
+from planwright.records.queue.queue import PROVIDER
 from planwright.records.stores import open_stores
 from planwright.settings.settings import Settings
 
@@ -187,6 +189,7 @@ def follow(
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
     edited, answered = edited_gate(entry), False
     waiting: Sequence[Interrupt] = ()
+    pauses = waits()
     try:
         while True:
             waiting = ()  # what it waited for is being answered
@@ -199,6 +202,11 @@ def follow(
                     raise
                 print_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
+            run = find_run(settings, thread)
+            if terminal.interactive and run["paused_for"] == PROVIDER:
+                wait_for_provider(run, next(pauses), terminal)
+                entry, edited = None, edited_gate(None)
+                continue
             mine = _own_interrupt(waiting)
             if mine is None or ask is None:
                 break

@@ -64,6 +64,10 @@ def finish(
             print_how_to_answer(gate, where, terminal, watch)
         for row in doubts_beside(report(settings, run["run_id"]), [gate["shown"] for gate in waiting]):
             terminal.screen.print(row)
+    elif status == "paused":
+        why = run["paused_why"] or run["paused_for"]
+        terminal.screen.print(views.label("paused", f"{why}"))
+        terminal.screen.print(views.label("go on", f"planwright resume {run['thread_id']}{where}"))
     else:
         if watch.answered != (run["answer"] or ""):
             print_answer(run["answer"] or "")

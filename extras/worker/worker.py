@@ -18,6 +18,7 @@ from planwright.extras.worker.pruning import Pruning
 from planwright.extras.worker.schedules import Schedules
 from planwright.extras.worker.watchdog import Watchdog
 from planwright.graph.agent import Agent
+from planwright.records.queue.queue import PROVIDER
 from planwright.records.runs import Run
 from planwright.telemetry.log_records import ids_of
 
@@ -27,6 +28,8 @@ UNWELL_S = 30.0
 """Seconds after which a worker that has not looked at its store is not well."""
 AFTER_FAULT_S = 5.0
 """Seconds that a run is left alone which did not get on: it was held, its store failed, it broke off."""
+LONGEST_AWAY_S = 60.0
+"""Most seconds that a run whose provider is away is left alone."""
 _LOG = logging.getLogger("planwright.sessions")
 
 
@@ -43,6 +46,7 @@ class Worker:
         self._pruning = Pruning(self._stores, agent.door.settings.storage)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._not_before: dict[str, float] = {}
+        self._away: dict[str, float] = {}  # seconds for which runs were left to their provider, by run
         self._stopped = asyncio.Event()
         self._ahead = deque[Run]()  # what the last look saw, and nobody has looked at since
         self._looked_s = self._seconds()
@@ -135,10 +139,10 @@ class Worker:
     def _rests(self, run: Run) -> bool:
         return self._not_before.get(run.run_id, 0) > self._seconds()
 
-    def _let_rest(self, run_id: str) -> None:
+    def _let_rest(self, run_id: str, seconds: float = AFTER_FAULT_S) -> None:
         now = self._seconds()
         resting = {id_: until for id_, until in self._not_before.items() if until > now}
-        self._not_before = {**resting, run_id: now + AFTER_FAULT_S}
+        self._not_before = {**resting, run_id: now + seconds}
 
     async def _work(self, run: Run) -> None:
         """Go on with one run as far as it goes; what stops it is written down, and stops nothing else."""
@@ -157,6 +161,17 @@ class Worker:
             self._let_rest(run.run_id)
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause)
+        else:
+            self._wait_for_provider(run, await self._stores.runs.read(run.run_id))
+
+    def _wait_for_provider(self, run: Run, now: Run | None) -> None:
+        """Leave a run whose provider is away alone for a while, twice as long each time."""
+        if now is None or now.paused_for != PROVIDER:
+            self._away.pop(run.run_id, None)
+            return
+        wait_s = min(2 * self._away.get(run.run_id, AFTER_FAULT_S / 2), LONGEST_AWAY_S)
+        self._away[run.run_id] = wait_s
+        self._let_rest(run.run_id, wait_s)
 
     async def _wait(self) -> None:
         """Wait until a run stands still, the worker is stopped, or it is time to look again."""

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -38,6 +38,7 @@ from planwright.records.stores import Stores
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import RunProfile, with_more
 from planwright.settings.settings import Settings
+from planwright.state.agent_state import ModelRoute
 from planwright.state.invocation import CONFIG_KEY, Invocation
 from planwright.state.step_board import StepBoard
 from planwright.telemetry.langsmith_runs import LangSmithRuns
@@ -83,6 +84,7 @@ class Door:
         review: Review,
         parts: AvailableParts,
         redactor: Redactor,
+        check_models: Callable[[ModelRoute], None],
     ) -> None:
         self.settings = settings
         self.stores = stores
@@ -94,7 +96,10 @@ class Door:
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
         self._watching = Watching(stores, settings.sessions)
         self.working: dict[str, Invocation] = {}
+        self.pauses: dict[str, str] = {}
+        """Why runs that this process left are paused, by their threads; it is told once."""
         self.parts = parts
+        self._check_models = check_models
         self.clock = stores.time.now
 
     @contextlib.asynccontextmanager
@@ -112,6 +117,7 @@ class Door:
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
         seen_token = None if fresh else arrival.seen_token
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s, seen_token)
+        self.pauses.pop(run.thread_id, None)
         watching: asyncio.Task[None] | None = None
         reason = ""
         try:
@@ -150,6 +156,8 @@ class Door:
         entry, snapshot = arrival.entry, arrival.snapshot
         channel = read_context(arrival.context or run.context).channel
         input_: GraphInput | None = None
+        if (route := snapshot.values.get("route")) and not fresh and not run.cancelled_by:
+            self._check_models(route)
         if isinstance(entry, Command):
             input_ = await self.answering.resume(entry.resume, run, snapshot, channel)
         if not fresh:
@@ -274,7 +282,7 @@ class Door:
             return
         gates = await self.stores.gates.of_thread(run.thread_id)
         if not gates and admitted.invocation.control.drain_requested:
-            await self._watching.stand_still(admitted.invocation)
+            self.pauses[run.thread_id] = await self._watching.stand_still(admitted.invocation)
             return
         if not gates:
             if breakpoints:

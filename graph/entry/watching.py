@@ -8,6 +8,7 @@ import logging
 
 from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.records.queue.progress import read_progress
+from planwright.records.queue.queue import PROVIDER
 from planwright.records.queue.sessions import pause_reason
 from planwright.records.runs import Requests, Run
 from planwright.records.stores import Stores
@@ -78,16 +79,19 @@ class Watching:
         if requests.pause_by and not invocation.control.drain_requested:
             invocation.drain(pause_reason(requests.pause_by))
 
-    async def stand_still(self, invocation: Invocation) -> None:
-        """Queue a drained run again, or pause it; nothing of it is being done."""
-        reason = invocation.control.drain_reason or "drained"
+    async def stand_still(self, invocation: Invocation) -> str:
+        """Queue a drained run again, or pause it; nothing of it is being done. Returns why."""
+        cause = reason = invocation.control.drain_reason or "drained"
         if invocation.queued_again:
             await self._stores.runs.set_status(invocation.lease, "queued")
         else:
-            invocation.record_event("session_paused", {"reason": reason}, str(invocation.lease.token))
-            await self._stores.runs.set_status(invocation.lease, "paused", reason)
+            reason, why = (PROVIDER, reason) if invocation.away else (reason, "")
+            data = {"reason": reason, **({"cause": why} if why else {})}
+            invocation.record_event("session_paused", data, str(invocation.lease.token))
+            await self._stores.runs.set_status(invocation.lease, "paused", reason, why)
         invocation.check_writes()
-        _LOG.info("run %s stands still: %s", invocation.run_id, reason, extra=ids_of(invocation))
+        _LOG.info("run %s stands still: %s", invocation.run_id, cause, extra=ids_of(invocation))
+        return cause
 
     def keep_time(self, invocation: Invocation) -> None:
         """Write down how long the run is being worked on."""

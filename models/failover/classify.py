@@ -15,6 +15,7 @@ from planwright.domain.errors import (
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
+    ReplyUnusable,
 )
 from planwright.models.failover.retry_after import retry_after
 from planwright.security.egress.unreachable import address_of, why_unreachable
@@ -95,18 +96,22 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
     if kinds & {"APIError", "OpenAIError"} or (kinds & _STUMBLED and _OVERFLOW.search(says)):
         if _OVERFLOW.search(says):
             return _overflow(provider, says)
-        return ModelUnavailable(
-            f"provider {provider} sent no usable reply: {says[:LONGEST_QUOTED]}", "try again later"
-        )
+        return _unusable(provider, says, says)
     stumbled = kinds & _STUMBLED or ("AssertionError" in kinds and _raised_in(error).startswith(_SDKS))
     if stumbled and in_code:
         cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
-        return ModelUnavailable(cause, "mend its class, or try again later")
+        return ReplyUnusable(cause, "mend its class, or try again later")
     if stumbled:  # the SDK, over what came
         message = _carried(error).get("message") or (says if _OVERLOAD.search(says) else "")
         report = str(message)[:LONGEST_QUOTED] or "it is no chat completion"
-        return ModelUnavailable(f"provider {provider} sent no usable reply: {report}", "try again later")
+        return _unusable(provider, report, says)
     return None
+
+
+def _unusable(provider: str, report: str, says: str) -> ModelUnavailable:
+    """Say that nothing of use came; a provider that says that it is overloaded is waited for."""
+    cause = f"provider {provider} sent no usable reply: {report[:LONGEST_QUOTED]}"
+    return (ModelUnavailable if _OVERLOAD.search(says) else ReplyUnusable)(cause, "try again later")
 
 
 def _raised_in(error: Exception) -> str:

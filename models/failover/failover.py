@@ -222,11 +222,11 @@ class Failover:
             self._rings[name] = KeyRing(self._count_keys(route), self._breaker)
         return self._rings[name]
 
-    def _resting(self, route: ModelRoute) -> ProviderResting:
-        """Say how long a provider is not to be asked, and why."""
+    def _resting(self, route: ModelRoute) -> ProviderResting | KeyRefused:
+        """Say how long a provider is not to be asked, and why; or that none of its keys is taken."""
         key = self._ring(route).shortest()
         if key is None:
-            return ProviderResting(
+            return KeyRefused(
                 f"every key of provider {route.provider} was refused",
                 f"check the keys of providers.{route.provider}",
             )

@@ -10,11 +10,10 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import ValidationError
 
 from planwright.domain.errors import SetupError
-from planwright.models.providers.openai_compatible import no_key
 from planwright.models.providers.thinking import budget_of
 from planwright.settings.model_profiles import install_of
 from planwright.settings.providers import ProviderSettings
-from planwright.settings.settings import api_keys
+from planwright.settings.settings import api_keys, no_key
 
 
 def class_model(name: str, provider: ProviderSettings, key: int = 0) -> BaseChatModel:

@@ -7,12 +7,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
-from planwright.domain.errors import SetupError
 from planwright.models.bounded_chat import BoundedChat
 from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.models.providers.thinking import request_fields
 from planwright.settings.providers import ProviderSettings
-from planwright.settings.settings import api_keys
+from planwright.settings.settings import api_keys, no_key
 
 
 def chat_model(
@@ -50,10 +49,3 @@ def chat_model(
         stateless = {"store": False, "include": ["reasoning.encrypted_content"]}
         return ChatOpenAI(**common, **effort, **stateless, extra_body=fields or None, use_responses_api=True)
     return BoundedChat(**common, **effort, extra_body=fields or None, use_responses_api=False)
-
-
-def no_key(name: str, provider: ProviderSettings) -> SetupError:
-    """Say that a provider has no key, and where it is looked for."""
-    variables = provider.api_key_env or provider.usual_key
-    named = variables if isinstance(variables, str) else " or ".join(variables)
-    return SetupError(f"provider {name} has no key", f"set {named}, or providers.{name}.api_key_env")

@@ -18,7 +18,7 @@ from planwright.security.redaction.chat_model import redacting
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.providers import ProviderSettings
 from planwright.settings.roles import Role
-from planwright.settings.settings import Settings, api_keys
+from planwright.settings.settings import Settings, api_keys, no_key
 from planwright.state.agent_state import ModelRoute
 
 EMBEDDED = ModelRoute(provider="embedded", model="planwright-offline", embedded=True)
@@ -125,6 +125,16 @@ class Router:
         ]:
             return routes
         raise nobody_offers(route.hint)
+
+    def check(self, route: ModelRoute) -> None:
+        """Check that whoever may serve a route is set up here. Raises SetupError where no one of them is."""
+        failures = []
+        for each in self.successors(route):
+            provider = self.provider(each)
+            if provider is None or not provider.needs_key or api_keys(provider):
+                return
+            failures.append(no_key(each.provider, provider))
+        raise failures[0]
 
     def provider(self, route: ModelRoute) -> ProviderSettings | None:
         """Look up the settings behind a route's model; None for the embedded and for a given model."""

@@ -42,6 +42,7 @@ def respond(
         try:
             text = await _words(models, state, account, surroundings, invocation)
         except ModelError as error:
+            invocation.pause_if_away(error)
             if not results:
                 return {"answer": without_words(error), "status": "failed"}
             unworded = f"(The model could not put this into words: {error.cause})"

@@ -68,6 +68,7 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         try:
             reply, notes = await _ask(models, chat, key, loop, invocation)
         except (LimitExceeded, ModelError, SetupError) as error:
+            invocation.pause_if_away(error)
             crowded = isinstance(error, ContextOverflow) and not fitted
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))

@@ -75,6 +75,7 @@ def planner(
         try:
             proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         except ModelError as error:
+            invocation.pause_if_away(error)
             raise _unheard(state, error, invocation) from error
         update: AgentUpdate = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),

@@ -18,7 +18,7 @@ from planwright.records.history.run_records import (
     verdicts_of,
 )
 
-_RUN = "run_id thread_id tenant status paused_for request answer started_at ended_at".split()
+_RUN = "run_id thread_id tenant status paused_for paused_why request answer started_at ended_at".split()
 _GATE = "gate_id kind status expires_at decided_by channel reason".split()
 _EFFECT = "key capability effect args status error".split()
 

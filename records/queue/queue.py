@@ -25,6 +25,8 @@ END_OF_TIME = "the end of its time (sessions.ttl_s)"
 """Who asked for the end of a run whose session is past its time."""
 STORAGE = "storage"
 """What a run is paused for whose store failed: it goes on when the store is back, and nobody has to ask."""
+PROVIDER = "provider"
+"""What a run is paused for whose models do not answer: a worker goes on with it after a while."""
 Standing = Literal["in time", "maybe late", "late"]
 """How a session stands to its time; it is maybe late while nobody knows how long the machine was off."""
 MOST_FREE = 100
@@ -167,7 +169,7 @@ def _may_go_on(row: sqlite3.Row, *, undecided: bool) -> bool:
     if row["cancelled_by"] is not None or row["status"] in ("queued", "running"):
         return True
     if row["status"] == "paused":
-        return bool(row["paused_for"] == STORAGE)
+        return bool(row["paused_for"] in (STORAGE, PROVIDER))
     return not undecided
 
 
