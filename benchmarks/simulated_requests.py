@@ -109,8 +109,15 @@ def _in_row(names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(names[:n]) for n, name in enumerate(names)}
 
 
+FATES = ("down", "away", "slow", "broken", "empty")
+NOBODY = "nobody is there"
+
+
 class SimulatedModel(BaseChatModel):
-    """Say what the script of a request says; `oddity` is how often it fails instead."""
+    """Say what the script of a request says; `oddity` is how often it fails, and until when it is away.
+
+    Being away, it answers nobody for 2 s, a minute or an hour of the simulation.
+    """
 
     model_name: str = "simulated"
     _script: Script = PrivateAttr()
@@ -149,10 +156,13 @@ class SimulatedModel(BaseChatModel):
         role = messages[0].text.partition("\n")[0]
         await asyncio.sleep(chance.uniform(0.05, 2))
         reply = self._script.reply(convert_to_openai_messages(messages), kwargs.get("tools", ()))
-        fate = chance.choice(("down", "slow", "broken", "empty")) if chance.random() < self._oddity[0] else ""
+        fate = chance.choice(FATES) if chance.random() < self._oddity[0] else ""
+        if fate == "away":
+            self._oddity[1] = self._world.now + chance.choice((2, 60, 3600))
+        fate = "away" if self._world.now < self._oddity[1] else fate
         self._world.note(f"model {role} {fate}")
-        if fate == "down":
-            raise ConnectionError("nobody is there")
+        if fate in ("down", "away"):
+            raise ConnectionError(NOBODY)
         if fate == "slow":
             await asyncio.sleep(200)
         content = str(reply.get("content") or "")

@@ -114,7 +114,7 @@ def _stage(world: World, folder: Path, clocks: bool) -> Stage:
         settings=_of_time(chance) if clocks else _limits(chance),
         slow=clocks,
         requests=chance.randint(1, 3) if clocks else 1,
-        model_oddity=[0.0 if clocks else chance.choice((0.0, 0.0, 0.15))],
+        model_oddity=[0.0 if clocks else chance.choice((0.0, 0.0, 0.15)), 0.0],
     )
     world.note(f"asked by {request.way}: {request.script.request}")
     for _ in range(chance.randint(1, 3)):

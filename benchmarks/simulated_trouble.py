@@ -59,7 +59,7 @@ def disturb(stage: Stage, actions: tuple[Action, ...]) -> None:
 def calm_down(stage: Stage) -> None:
     """Let nothing fail any more, wake whoever is paused, and see that somebody is there."""
     stage.world.note("calm from here on")
-    stage.calm, stage.receivers.oddity, stage.model_oddity[0] = True, 0.0, 0.0
+    stage.calm, stage.receivers.oddity, stage.model_oddity[:] = True, 0.0, [0.0, 0.0]
     for worker in stage.workers:
         worker.disk.left, worker.paused = 0, False
     if not any(worker.alive and not worker.work.done() for worker in stage.workers):

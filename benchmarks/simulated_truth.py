@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from benchmarks.simulated_ends import START_S
+from benchmarks.simulated_requests import NOBODY
 from planwright.extras.audit.replay import replay_run
 from planwright.records.audit.verification import verify_chain
 from planwright.store.blobs import Blobs
@@ -101,6 +102,10 @@ def _ends(stage: Stage) -> Iterator[str]:
             yield f"run {run['run_id']} has not ended, it is {run['status']}"
         elif ends.get(run["run_id"], 0) != 1:
             yield f"the journal tells {ends.get(run['run_id'], 0)} ends of {run['run_id']}"
+        elif NOBODY in (run["answer"] or ""):
+            yield f"run {run['run_id']} has ended, as its provider was away: {run['answer']}"
+    paused = stage.rows("SELECT 1 FROM journal WHERE type = 'session_paused' AND data LIKE '%\"provider\"%'")
+    stage.count("paused for its provider", len(paused))
     for step in [json.loads(row["result"]) for row in stage.rows("SELECT result FROM steps")]:
         if step["status"] == "completed" and str(step["capability"]).startswith("sim."):
             name = str((step.get("output") or {}).get("name"))

@@ -93,7 +93,7 @@ class ModelUnavailable(ModelError):
         self.retry_after = retry_after
 
 
-class ReplyUnusable(ModelUnavailable):
+class NoUsableReply(ModelUnavailable):
     """The provider took the call, and nothing of use came of it."""
 
     is_away = False

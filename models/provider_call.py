@@ -16,8 +16,7 @@ from planwright.domain.errors import (
     ModelError,
     ModelOverdue,
     ModelRejected,
-    ModelUnavailable,
-    ReplyUnusable,
+    NoUsableReply,
     RunStopped,
 )
 from planwright.models.failover.classify import classify
@@ -83,7 +82,7 @@ class ProviderCalls:
             raise read.failure(failure) from error
         if provider is not None and reply.response_metadata.get("finish_reason", "error") == "error":
             how = "broke off in its reply" if reply.content or reply.tool_calls else "sent no usable reply"
-            broken = ReplyUnusable(f"provider {route.provider} {how}", "try again later")
+            broken = NoUsableReply(f"provider {route.provider} {how}", "try again later")
             counted = with_plain_usage(reply)
             broken.used = tokens_of(counted, estimate) if counted.usage_metadata else None
             broken.worked = True
@@ -109,7 +108,7 @@ class ProviderCalls:
             why, setting = f"had not ended its reply after {times.reply_timeout_s:g} s", "reply_timeout_s"
         raising = f", or raise providers.{route.provider}.{setting}"
         next_step = f"try again later{raising if self._router.provider(route) else ''}"
-        return ModelUnavailable(f"provider {route.provider} {why}", next_step)
+        return NoUsableReply(f"provider {route.provider} {why}", next_step)
 
     def most_at_once(self, route: ModelRoute) -> int:
         """Say how many calls may be under way at a provider at once."""

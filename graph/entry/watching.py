@@ -91,7 +91,7 @@ class Watching:
             await self._stores.runs.set_status(invocation.lease, "paused", reason, why)
         invocation.check_writes()
         _LOG.info("run %s stands still: %s", invocation.run_id, cause, extra=ids_of(invocation))
-        return cause
+        return str(invocation.away or cause)
 
     def keep_time(self, invocation: Invocation) -> None:
         """Write down how long the run is being worked on."""

@@ -15,7 +15,7 @@ from planwright.domain.errors import (
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
-    ReplyUnusable,
+    NoUsableReply,
 )
 from planwright.models.failover.retry_after import retry_after
 from planwright.security.egress.unreachable import address_of, why_unreachable
@@ -100,7 +100,7 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
     stumbled = kinds & _STUMBLED or ("AssertionError" in kinds and _raised_in(error).startswith(_SDKS))
     if stumbled and in_code:
         cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
-        return ReplyUnusable(cause, "mend its class, or try again later")
+        return NoUsableReply(cause, "mend its class, or try again later")
     if stumbled:  # the SDK, over what came
         message = _carried(error).get("message") or (says if _OVERLOAD.search(says) else "")
         report = str(message)[:LONGEST_QUOTED] or "it is no chat completion"
@@ -111,7 +111,7 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
 def _unusable(provider: str, report: str, says: str) -> ModelUnavailable:
     """Say that nothing of use came; a provider that says that it is overloaded is waited for."""
     cause = f"provider {provider} sent no usable reply: {report[:LONGEST_QUOTED]}"
-    return (ModelUnavailable if _OVERLOAD.search(says) else ReplyUnusable)(cause, "try again later")
+    return (ModelUnavailable if _OVERLOAD.search(says) else NoUsableReply)(cause, "try again later")
 
 
 def _raised_in(error: Exception) -> str:

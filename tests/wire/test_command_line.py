@@ -50,12 +50,14 @@ class Case:
     reply: Reply | None
     tries: int
     cause: str
+    ends: tuple[int, str] = (1, "failed")
 
 
+PAUSED = (2, "paused")
 CASES = (
     Case("bad key", refuses(401, "Incorrect API key"), 1, "refused the key"),
-    Case("rate limit", refuses(429, "slow down"), 2, "HTTP 429"),
-    Case("unreachable", None, 0, "unreachable"),
+    Case("rate limit", refuses(429, "slow down"), 2, "HTTP 429", PAUSED),
+    Case("unreachable", None, 0, "unreachable", PAUSED),
 )
 
 
@@ -68,10 +70,18 @@ def test_a_provider_that_fails_is_explained_and_not_replaced(
     desk = Desk(workspace)
     desk.settings(f'{QUICK}[providers.local]\nbase_url = "{address}"\nmodel = "m"\napi_key = "k-7319"\n')
     done = desk.run("run", QUESTION)
-    assert done.code == 1
-    assert_answered(done, case.cause)
+    code, status = case.ends
+    assert done.code == code
+    if status == "failed":
+        assert_answered(done, case.cause)
+    else:
+        paused, go_on = done.stderr.splitlines()[-2:]
+        assert paused.startswith("paused     provider local")
+        assert case.cause in paused
+        assert go_on.split()[:4] == ["go", "on", "planwright", "resume"]
+        assert done.stdout == ""
     assert len(server.requests) == case.tries
-    assert desk.rows("SELECT status FROM runs") == [("failed",)]
+    assert desk.rows("SELECT status FROM runs") == [(status,)]
 
 
 def assert_answered(done: Outcome, cause: str) -> None:

@@ -63,12 +63,12 @@ def test_a_provider_that_was_chosen_is_not_replaced(workspace: Path, serve: Serv
     down, other = serve(resets()), serve(*SCRIPT)
     settings = settings_for(workspace, two(down, other), failover={"retries": 1})
     ended = ask(settings, context=RunContext(provider="a"))
-    assert ended.status == "failed"
+    assert ended.status == "paused"
     assert (len(down.requests), other.requests) == (2, [])
 
 
 def test_when_every_provider_fails_the_answer_names_them(workspace: Path, serve: Serve) -> None:
     ended = ask(settings_for(workspace, two(serve(OVERLOADED), serve(resets())), failover={"retries": 0}))
-    assert ended.status == "failed"
+    assert ended.status == "paused"
     assert "provider a answered HTTP 529" in ended.answer
     assert "provider b is unreachable" in ended.answer

@@ -39,6 +39,7 @@ class Fault:
     reply: Reply
     tries: int
     cause: str
+    waits: bool = False
 
 
 ERROR_IN_OK = Reply(body='{"error": {"message": "overloaded", "code": 529}}')
@@ -49,16 +50,16 @@ FAULTS = (
     Fault("forbidden", refuses(403), 1, "refused the key (HTTP 403)"),
     Fault("unknown model", refuses(404, "no such model"), 1, "HTTP 404"),
     Fault("unprocessable", refuses(422), 1, "HTTP 422"),
-    Fault("rate limit", refuses(429, "slow down"), ATTEMPTS, "HTTP 429"),
-    Fault("server error", refuses(500), ATTEMPTS, "HTTP 500"),
-    Fault("unavailable", refuses(503), ATTEMPTS, "HTTP 503"),
+    Fault("rate limit", refuses(429, "slow down"), ATTEMPTS, "HTTP 429", waits=True),
+    Fault("server error", refuses(500), ATTEMPTS, "HTTP 500", waits=True),
+    Fault("unavailable", refuses(503), ATTEMPTS, "HTTP 503", waits=True),
     Fault("hang", hangs(), ATTEMPTS, "sent nothing for 0.5 s"),
-    Fault("reset", resets(), ATTEMPTS, "unreachable"),
-    Fault("cut short", cut_short(), ATTEMPTS, "unreachable"),
+    Fault("reset", resets(), ATTEMPTS, "unreachable", waits=True),
+    Fault("cut short", cut_short(), ATTEMPTS, "unreachable", waits=True),
     Fault("garbage", garbage(), ATTEMPTS, "no usable reply"),
     Fault("no choices", no_choices(), ATTEMPTS, "no usable reply"),
     Fault("null choices", NULL_CHOICES, ATTEMPTS, "no usable reply"),
-    Fault("an error in a 200", ERROR_IN_OK, ATTEMPTS, "HTTP 529"),
+    Fault("an error in a 200", ERROR_IN_OK, ATTEMPTS, "HTTP 529", waits=True),
 )
 
 
@@ -67,14 +68,15 @@ def settings_of(workspace: Path, server: ScriptedServer, idle_s: float = PATIENC
     return settings_for(workspace, {"local": local}, failover={"retries": ATTEMPTS - 1})
 
 
-def assert_explained(ended: Ended, cause: str) -> None:
-    """Check that a failed run says briefly who failed, why, and what to do."""
-    assert ended.status == "failed"
+def assert_explained(ended: Ended, cause: str, status: str) -> None:
+    """Check that a failed or paused run says briefly who failed, why, and what to do."""
+    assert ended.status == status
     assert "provider local" in ended.answer
     assert cause in ended.answer
     assert not re.search("Traceback|NoneType|index out of range", ended.answer)
     assert 2 <= len(ended.answer.splitlines()) <= 6
-    assert ended.answer.splitlines()[-1].startswith(("check ", "try "))
+    step = ended.answer.removesuffix("\ngo on with it: invoke(None, config)").splitlines()[-1]
+    assert step.startswith(("check ", "try "))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -83,7 +85,7 @@ def test_a_fault_is_tried_as_often_as_it_may_help_and_then_explained(
 ) -> None:
     server, hangs = serve(fault.reply), fault.name == "hang"
     ended = ask(settings_of(workspace, server, 0.5) if hangs else settings_of(workspace, server))
-    assert_explained(ended, fault.cause)
+    assert_explained(ended, fault.cause, "paused" if fault.waits else "failed")
     assert len(ended.of("llm_call")) == fault.tries
     assert hangs or len(server.requests) == fault.tries  # what is given up may be so before it arrives
     assert {call["provider"] for call in ended.of("llm_call")} == {"local"}
@@ -95,7 +97,7 @@ def test_an_address_where_nobody_listens_is_explained(workspace: Path) -> None:
         port = taken.getsockname()[1]
     address = f"http://127.0.0.1:{port}/v1"
     ended = ask(settings_for(workspace, {"local": provider(base_url=address)}, failover={"retries": 1}))
-    assert_explained(ended, "unreachable")
+    assert_explained(ended, "unreachable", "paused")
     assert len(ended.of("llm_call")) == 2
 
 
@@ -116,7 +118,8 @@ def test_retry_after_is_waited_for(workspace: Path, serve: Serve) -> None:
 
 def test_failed_calls_are_recorded_as_calls(workspace: Path, serve: Serve) -> None:
     ended = ask(settings_of(workspace, serve(refuses(500))))
-    assert ended.record["usage"]["model_calls"] == ATTEMPTS
+    assert ended.record["paused_for"] == "provider"
+    assert len(ended.of("llm_call")) == ATTEMPTS
     assert all("HTTP 500" in call["error"] for call in ended.of("llm_call"))
 
 

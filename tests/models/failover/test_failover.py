@@ -162,7 +162,7 @@ async def test_a_provider_without_a_good_key_makes_way_and_then_is_not_asked() -
     stage = Stage(lambda provider, key: KEY if provider == "a" else "ok", keys=2)
     assert [await stage.ask(A, B), await stage.ask(A, B)] == ["ok", "ok"]
     assert stage.sent == [("a", 0), ("a", 1), ("b", 0), ("b", 0)]
-    with pytest.raises(ProviderResting, match="every key of provider a was refused"):
+    with pytest.raises(KeyRefused, match="every key of provider a was refused"):
         await stage.ask(A)
 
 
