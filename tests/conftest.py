@@ -30,6 +30,7 @@ from planwright.extras.mcp.tools import Tool
 from planwright.extras.mcp.trust import Trust
 from planwright.settings.settings import load
 from planwright.store.folder_trust import trust_below
+from tests.forked import preload
 from tests.patience import PATIENCE_S
 
 pytest_plugins = ["tests.sampling", "tests.on_postgres"]
@@ -58,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_finish() -> None:
     """Leave 7,000 collected tests out of what the garbage collector looks through: 7 % of the CPU time."""
+    preload()
     gc.collect()
     gc.freeze()
 
