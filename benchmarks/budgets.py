@@ -43,6 +43,8 @@ from planwright.store.migrations import MIGRATIONS
 
 MEAN = 50  # what a call uses on average; two thirds of what is wanted are there
 ROWS, LOOKS = 100_000, 200
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload(["benchmarks.spending"])
 
 
 @dataclass
@@ -94,11 +96,9 @@ def plan(folder: Path, number: int, processes: int, calls: int, kills: int, seed
 
 def play(orders: Sequence[Order], kills: int) -> Trial:
     """Run the orders at the same time, and look at what they left."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.spending"])
     first = orders[0]
     Database(first.store, MIGRATIONS).call("open", lambda c: c.execute("SELECT 1").fetchone()[0])
-    workers = [context.Process(target=spend, args=(order,)) for order in orders]
+    workers = [_PROCESSES.Process(target=spend, args=(order,)) for order in orders]
     living, dying = workers[: len(workers) - kills], workers[len(workers) - kills :]
     for group in (dying, living):  # what the killed leave behind is there while the others spend
         for worker in group:

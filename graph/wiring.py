@@ -2,7 +2,8 @@
 
 Of a plain function LangGraph evaluates the type hints, those of its state's fields too, to find its input,
 and reads the byte code, to find a subgraph in it (`StateGraph.add_node`, `find_subgraph_pregel`): 47 of the
-64 ms in which an agent was opened. An object with `__call__` it takes as it is.
+64 ms in which an agent was opened. An object with `__call__` it takes as it is. What it reads of our own ones
+is the same for all of them, and worked out once.
 
 A superstep costs a checkpoint and about a millisecond of CPU, whatever its node does. So nodes of a sequence
 are carried out one after the other within one; each node and each edge is declared all the same.
@@ -10,8 +11,10 @@ are carried out one after the other within one; each node and each edge is decla
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, get_args, get_type_hints
+from weakref import WeakKeyDictionary
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.channels import BinaryOperatorAggregate
@@ -43,6 +46,9 @@ class Route(Protocol[StateIn]):
 class _Node(Generic[StateT, UpdateT]):
     """A node that runs no subgraph."""
 
+    __signature__: inspect.Signature
+    """Parameters of a call, which `inspect.signature` takes from here."""
+
     def __init__(self, node: Node[StateT, UpdateT]) -> None:
         self._node = node
 
@@ -57,6 +63,9 @@ class _Node(Generic[StateT, UpdateT]):
 class _Branch(Generic[StateT]):
     """What decides where to go after a node."""
 
+    __signature__: inspect.Signature
+    """Parameters of a call, which `inspect.signature` takes from here."""
+
     def __init__(self, choose: Route[StateT], in_sequence: bool) -> None:
         self._choose = choose
         self._in_sequence = in_sequence
@@ -66,6 +75,25 @@ class _Branch(Generic[StateT]):
         if self._in_sequence and goes_on(config):
             return []  # its node says where to go
         return await self._choose(state)
+
+
+def _read_once(called: Callable[..., object]) -> inspect.Signature:
+    """Evaluate the hints of a `__call__`, as LangGraph would for each object, and give its signature."""
+    called.__annotations__.update(get_type_hints(called))
+    signature = inspect.signature(called)
+    return signature.replace(parameters=list(signature.parameters.values())[1:])
+
+
+for _class in (_Node, _Branch):
+    _class.__signature__ = _read_once(_class.__call__)
+_ENDS = WeakKeyDictionary[Callable[..., object], Sequence[str]]()
+
+
+def _ends_of(choose: Route[StateT]) -> Sequence[str]:
+    """List what the `Literal` names that a function returns."""
+    if choose not in _ENDS:
+        _ENDS[choose] = get_args(get_type_hints(choose)["return"])
+    return _ENDS[choose]
 
 
 def add_node(
@@ -79,7 +107,7 @@ def add_branch(
     graph: Graph, source: str, choose: Route[StateT], ends: Sequence[str] = (), *, in_sequence: bool = False
 ) -> None:
     """Go on from a node to where `choose` says: to one of `ends`, or of the `Literal` that it returns."""
-    names = ends or get_args(get_type_hints(choose)["return"])
+    names = ends or _ends_of(choose)
     graph.add_conditional_edges(source, _Branch(choose, in_sequence), list(names))
 
 

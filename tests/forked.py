@@ -26,8 +26,12 @@ from typing import IO, Any, Self
 from tests.patience import PATIENCE_S
 
 _SERVER = multiprocessing.get_context("forkserver")
-_SERVER.set_forkserver_preload(["__main__", "tests.preloaded"])
 _ONE_AT_A_TIME = threading.Lock()  # a process may be polled by one thread only
+
+
+def preload() -> None:
+    """Say what the server loads. A process has one: call it after the imports of all who say so, too."""
+    _SERVER.set_forkserver_preload(["__main__", "tests.preloaded"])
 
 
 class Forked:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-from benchmarks import crash, crash_calls, crash_trial, simulate, storage
+from benchmarks import crash, crash_calls, crash_trial, reply_world, simulate, spending, storage
 from planwright.cli import main
 from planwright.cli.actions import allow_rules, forking
 from planwright.cli.commands import agents, forks
@@ -31,8 +31,10 @@ LOADED = (
     main,
     openai_compatible,
     allow_rules,
+    reply_world,
     run_views,
     simulate,
+    spending,
     storage,
     studio,
 )

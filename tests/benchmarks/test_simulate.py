@@ -1,4 +1,7 @@
-"""A short form of `simulate`, with clocks and without; a seed has one trace, and judges see what is wrong."""
+"""A short form of `simulate`, with clocks and without; a seed has one trace, and judges see what is wrong.
+
+Twenty seeds keep a worker busy for eight seconds: most are for `make test-long`.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ from tests.forked import Forked
 from tests.patience import PATIENCE_S
 
 EACH, SEEDS, OF_CLOCKS = 20, 180, 20  # seeds a test, which workers of pytest share out
+AT_ONCE = 40  # of them are played in every run of the tests
 OF_WEEKS = (4, 8)
 
 
@@ -49,7 +53,8 @@ def simulate_hashed(hash_seed: str, *args: str) -> str:
 @pytest.mark.parametrize(
     ("first", "clocks"),
     [
-        *((first, False) for first in range(0, SEEDS, EACH)),
+        *((first, False) for first in range(0, AT_ONCE, EACH)),
+        *(pytest.param(first, False, marks=pytest.mark.long) for first in range(AT_ONCE, SEEDS, EACH)),
         *((first, True) for first in range(20, 20 + OF_CLOCKS, EACH)),
     ],
 )

@@ -91,7 +91,7 @@ def test_a_changed_entry_needs_trust_again(run: Run, workspace: Path, mcp_server
 @pytest.fixture
 def bank(workspace: Path) -> Path:
     """A server that was trusted with one tool, and now has another one that hides behind it."""
-    entry = {"command": sys.executable, "args": [changing.SCRIPT]}
+    entry = {"command": sys.executable, "args": [changing.SCRIPT, "--old"]}
     (workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"bank": entry}}), "utf-8")
     (workspace / "planwright.toml").unlink()
     changing.put(workspace, [changing.tool("transfer")])

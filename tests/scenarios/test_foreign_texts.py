@@ -52,7 +52,7 @@ LOOPS, PLANS = (of_loop, of_sub_agent), (of_plan, of_step)
 @pytest.fixture
 def server(scene: Scene) -> Path:
     """A workspace with a server whose tool is harmless, and described by somebody else."""
-    entry = {"command": sys.executable, "args": [changing.SCRIPT]}
+    entry = {"command": sys.executable, "args": [changing.SCRIPT, "--old"]}
     (scene.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"desk": entry}}), "utf-8")
     changing.put(scene.workspace, [changing.tool("look", description=HOSTILE, annotations=HARMLESS)])
     trust_servers(scene.workspace)
@@ -179,7 +179,7 @@ ABSENT: list[dict[str, bool]] = [{}, {"openWorldHint": False}, {"idempotentHint"
 
 def fetched(scene: Scene, way: Way, hints: dict[str, bool]) -> tuple[Agent, bool]:
     """Let a model fetch a URL from a server after reading; return the agent, and whether it was fetched."""
-    entry = {"command": sys.executable, "args": [changing.SCRIPT]}
+    entry = {"command": sys.executable, "args": [changing.SCRIPT, "--old"]}
     (scene.workspace / ".mcp.json").write_text(json.dumps({"mcpServers": {"net": entry}}), "utf-8")
     changing.put(scene.workspace, [changing.tool("fetch", inputSchema=URL, annotations=hints)])
     trust_servers(scene.workspace)

@@ -1,24 +1,19 @@
 """An MCP server whose tools are those of `tools.json` in the folder it is started in.
 
 Each call of a tool is a line of `calls.txt`. A tool named `become` puts `next.json` in the place of these
-tools, and says so. `--old` speaks the protocol of 2025, in which a client is told unasked.
+tools, and says so. `--old` speaks the protocol of 2025, in which a client is told unasked, and loads no SDK,
+which takes two seconds.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
-import anyio
-from mcp import types
-from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
-
-BUS = InMemorySubscriptionBus()
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
 
@@ -35,18 +30,6 @@ def tools() -> list[dict[str, Any]]:
     """Read the tools by their fields on the wire."""
     listed: list[dict[str, Any]] = json.loads(Path("tools.json").read_text("utf-8"))
     return listed
-
-
-async def list_tools(_: object, __: object) -> types.ListToolsResult:
-    """List the tools."""
-    return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools()])
-
-
-async def call_tool(_: object, asked: types.CallToolRequestParams) -> types.CallToolResult:
-    """Answer a call with its name."""
-    if called(asked.name):
-        await BUS.publish(ToolsListChanged())
-    return types.CallToolResult(content=[types.TextContent(type="text", text=asked.name)])
 
 
 def serve_2025() -> None:
@@ -73,11 +56,26 @@ def serve_2025() -> None:
 
 async def serve() -> None:
     """Speak the newest protocol until stdin ends."""
+    from mcp import types
+    from mcp.server.lowlevel import NotificationOptions, Server
+    from mcp.server.stdio import stdio_server
+    from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+
+    bus = InMemorySubscriptionBus()
+
+    async def list_tools(_: object, __: object) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools()])
+
+    async def call_tool(_: object, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        if called(asked.name):
+            await bus.publish(ToolsListChanged())
+        return types.CallToolResult(content=[types.TextContent(type="text", text=asked.name)])
+
     server = Server(
         "changing",
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        on_subscriptions_listen=ListenHandler(BUS),
+        on_subscriptions_listen=ListenHandler(bus),
     )
     options = server.create_initialization_options(NotificationOptions(tools_changed=True))
     async with stdio_server() as (read, write):
@@ -85,4 +83,4 @@ async def serve() -> None:
 
 
 if __name__ == "__main__":
-    serve_2025() if sys.argv[1:] == ["--old"] else anyio.run(serve)
+    serve_2025() if sys.argv[1:] == ["--old"] else asyncio.run(serve())

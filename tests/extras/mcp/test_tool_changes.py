@@ -43,7 +43,7 @@ def put(folder: Path, tools: Tools, name: str = "tools.json") -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A workspace whose server had two tools when it was trusted."""
-    entry = {"command": sys.executable, "args": [SCRIPT]}
+    entry = {"command": sys.executable, "args": [SCRIPT, "--old"]}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"bank": entry}}), "utf-8")
     put(tmp_path, [tool("look", annotations=MILD), tool("transfer")])
     trust_servers(tmp_path)

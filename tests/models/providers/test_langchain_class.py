@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from langchain_anthropic import ChatAnthropic
 
 from planwright.domain.errors import SetupError
 from planwright.models.providers.clients import client_of, close_client
@@ -22,6 +21,8 @@ def provider(path: str = ANTHROPIC, **more: Any) -> ProviderSettings:
 
 
 async def test_two_lines_and_a_key_make_a_model() -> None:
+    from langchain_anthropic import ChatAnthropic  # three seconds, which collecting the tests need not take
+
     made = class_model("claude", provider(base_url="http://127.0.0.1:1", reply_timeout_s=7))
     assert isinstance(made, ChatAnthropic)
     assert (made.model, made.max_retries, made.default_request_timeout) == ("claude-sonnet-4-6", 0, 7)
