@@ -40,10 +40,10 @@ def put(folder: Path, tools: Tools, name: str = "tools.json") -> None:
     (folder / name).write_text(json.dumps(tools), "utf-8")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A workspace whose server had two tools when it was trusted."""
-    entry = {"command": sys.executable, "args": [SCRIPT, "--old"]}
+@pytest.fixture(params=["--old"])
+def folder(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A workspace whose server had two tools when it was trusted, by an older protocol or by the newest."""
+    entry = {"command": sys.executable, "args": [SCRIPT, request.param]}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"bank": entry}}), "utf-8")
     put(tmp_path, [tool("look", annotations=MILD), tool("transfer")])
     trust_servers(tmp_path)
@@ -96,6 +96,7 @@ def test_a_tool_that_is_another_is_left_out_until_it_is_trusted(
     assert ([*standing.tools], said) == (["look", "transfer"], [])
 
 
+@pytest.mark.parametrize("folder", ["--old", "--new"], indirect=True)
 def test_a_new_tool_is_left_out_and_what_is_gone_is_said(folder: Path) -> None:
     put(folder, [tool("transfer"), tool("pay_all")])
     standing, (line,) = started(folder)
