@@ -16,6 +16,7 @@ from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.lease import Lease
 from planwright.domain.plan import DELEGATE
 from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.calls_over_limit import refused_over_limit
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
 from planwright.execution.tool_calls import CallReader
@@ -126,6 +127,10 @@ class LoopTools:
         stores, registry = self.stores, self.reader.registry
         read = await refused_in_doubt(calls, stores.doubts, invocation.thread_id, registry)
         return await asking_again(read, stores, invocation, registry)
+
+    async def within_limits(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
+        """Refuse calls that would ask a person and do not fit into what the run has left."""
+        return await refused_over_limit(calls, self.stores, self.reader.registry, invocation)
 
     async def tainted(
         self, granted: Sequence[str], tools: Mapping[str, Capability], loop: LoopTask, invocation: Invocation

@@ -36,6 +36,8 @@ class Estimate(BaseModel):
     model_config = ConfigDict(frozen=True)
     tool_calls: int
     """Calls of capabilities; those of chains counted one by one."""
+    effects: int = 0
+    """Those of them that change something."""
     model_calls: int
     """Calls of models."""
     tokens: int
@@ -69,6 +71,7 @@ def estimate(
     rooms = [_room(providers, by) for by, _ in sent if by]
     return Estimate(
         tool_calls=sum(call_count(entry) for entry in todo if not entry.step.agentic),
+        effects=sum(effect_count(entry, rules.registry) for entry in todo if not entry.step.agentic),
         model_calls=len(sent),
         tokens=sum(count for _, count in sent),
         cost=None if None in costs else sum(filter(None, costs)),
@@ -93,6 +96,14 @@ def call_count(entry: VerifiedStep) -> int:
     return len(entry.chain.calls) if entry.chain else 1
 
 
+def effect_count(entry: VerifiedStep, registry: Registry) -> int:
+    """Count the calls of a step, or of its chain, that change something; nobody knows one that is gone."""
+    if entry.chain is None:
+        return int(entry.effect != "pure")
+    parts = (registry.get(call.capability) for call in entry.chain.calls)
+    return sum(part is not None and part.effect != "pure" for part in parts)
+
+
 def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
     """Put what a plan needs, what its run has used before it, and both together, as plain data."""
     text: dict[str, JsonValue] = {name: getattr(needed, name) for name in ("tool_calls", "at_least")}
@@ -115,6 +126,9 @@ def over_budget(needed: Estimate, spent: Spent, limits: RunLimits) -> list[Findi
     if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
         text = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
         findings.append(_finding(text, limits.setting("tool_calls")))
+    if limits.effects is not None and needed.effects > (left := limits.effects - spent.effects):
+        text = f"{more}{needed.effects} effects planned, {max(left, 0)} left of"
+        findings.append(_finding(text, limits.setting("effects")))
     costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (
         ("tokens", limits.tokens, needed.tokens, needed.room_tokens, spent.tokens),
         ("cost", _most(limits), needed.cost or 0, needed.room_cost or 0, spent.cost),

@@ -21,7 +21,7 @@ from planwright.graph.entry.checks import (
     to_be_closed,
     unfinished,
 )
-from planwright.records.queue.queue import END_OF_TIME
+from planwright.records.queue.queue import END_OF_TIME, PROVIDER
 from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
 from planwright.security.redaction.redactor import Redactor
@@ -95,14 +95,18 @@ class Arrivals:
         return True
 
     async def cancels_previous_run(self, entry: object, thread_id: str, context: object) -> bool:
-        """Say whether a new message cancels the run before it (`threads.new_input = cancel`).
+        """Say whether a new message cancels the run before it.
+
+        It does by `threads.new_input = cancel`, and where that run waits for a provider.
 
         Raises SetupError for a message that cannot begin a run: it cancels nothing.
         """
-        if entry is None or isinstance(entry, Command) or self._settings.threads.new_input != "cancel":
+        if entry is None or isinstance(entry, Command):
             return False
         run = await self._stores.runs.latest(thread_id)
         if run is None or run.ended:
+            return False
+        if self._settings.threads.new_input != "cancel" and run.paused_for != PROVIDER:
             return False
         self.new_run(entry, thread_id, context)
         return True

@@ -81,7 +81,8 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             return _ended(question, question.text, clean, [*steering, *notes], turn)
         allowed = own.reader.registry.within(profile)
         read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
-        calls = in_stages(with_shared_gate(await own.not_repeated(read, invocation), key))
+        read = await own.within_limits(await own.not_repeated(read, invocation), invocation)
+        calls = in_stages(with_shared_gate(read, key))
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,

@@ -8,22 +8,33 @@ from datetime import datetime, timedelta
 from planwright.domain.errors import BudgetExceeded
 from planwright.settings.agents import RunBudgetSettings
 
+_COUNT = "SELECT count(*) FROM effects WHERE run_id = ?"
+
 
 def refuse_more_effects(
     connection: sqlite3.Connection, run_id: str, unasked: bool, at: datetime, limits: RunBudgetSettings
 ) -> None:
     """Raise BudgetExceeded when a run, or a minute without a person, has had all its effects."""
-    query = "SELECT count(*) FROM effects WHERE run_id = ?"
-    had = connection.execute(query, (run_id,)).fetchone()[0] if limits.effects is not None else 0
+    had = count_effects(connection, run_id) if limits.effects is not None else 0
     if limits.effects is not None and had >= limits.effects:
-        raise _too_many(limits, "effects", f"the run has had {had} effects")
+        raise too_many_effects(limits, had)
     if limits.effects_per_minute is None or not unasked:
         return
     since = (at - timedelta(minutes=1)).isoformat()
-    query = f"{query} AND unasked = 1 AND intended_at > ? AND intended_at <= ?"
+    query = f"{_COUNT} AND unasked = 1 AND intended_at > ? AND intended_at <= ?"
     had = connection.execute(query, (run_id, since, at.isoformat())).fetchone()[0]
     if had >= limits.effects_per_minute:
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
+
+
+def count_effects(connection: sqlite3.Connection, run_id: str) -> int:
+    """Count the effects of a run, those that failed included."""
+    return int(connection.execute(_COUNT, (run_id,)).fetchone()[0])
+
+
+def too_many_effects(limits: RunBudgetSettings, had: int) -> BudgetExceeded:
+    """Say that a run has had all its effects."""
+    return _too_many(limits, "effects", f"the run has had {had} effects")
 
 
 def _too_many(limits: RunBudgetSettings, name: str, cause: str) -> BudgetExceeded:

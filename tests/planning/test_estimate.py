@@ -14,7 +14,7 @@ from planwright.settings.profile import RunLimits
 
 NOTHING = Spent(0, 0, 0, 0, 0)
 SENT = {"tool_calls": 2, "model_calls": 1, "tokens": 300, "cost": 60, "at_least": False}
-NEEDED = Estimate.model_validate({**SENT, "room_tokens": 4096, "room_cost": 1000})
+NEEDED = Estimate.model_validate({**SENT, "effects": 2, "room_tokens": 4096, "room_cost": 1000})
 AGENTIC = NEEDED.model_copy(update={"at_least": True, "model_calls": 2})
 
 
@@ -27,11 +27,12 @@ def limits(**given: Any) -> RunLimits:
     [
         (limits(), Spent(10**9, 10**6, 10**12, 9, 0)),
         (limits(tool_calls=2), NOTHING),
+        (limits(effects=3), Spent(0, 0, 0, 0, 0, effects=1)),
         (limits(tokens=4396), NOTHING),
         (limits(tokens=5396), Spent(1000, 0, 0, 1, 0)),
         (limits(cost=Decimal("0.0000106")), NOTHING),
     ],
-    ids=["no limits", "calls", "tokens", "tokens beside those used", "cost"],
+    ids=["no limits", "calls", "effects", "tokens", "tokens beside those used", "cost"],
 )
 def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent) -> None:
     assert over_budget(NEEDED, spent, within) == []
@@ -46,6 +47,12 @@ def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent
             Spent(0, 2, 0, 1, 0),
             "budget_exceeded: 2 calls planned, 1 left of budgets.run.tool_calls"
             " (raise budgets.run.tool_calls)",
+        ),
+        (
+            NEEDED,
+            limits(effects=3),
+            Spent(0, 0, 0, 0, 0, effects=2),
+            "budget_exceeded: 2 effects planned, 1 left of budgets.run.effects (raise budgets.run.effects)",
         ),
         (
             AGENTIC,
@@ -76,7 +83,7 @@ def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent
             " $0.04 left of budgets.run.cost (raise budgets.run.cost)",
         ),
     ],
-    ids=["calls", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
+    ids=["calls", "effects", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
 )
 def test_a_plan_that_does_not_fit_in_is_a_finding(
     needed: Estimate, within: RunLimits, spent: Spent, says: str

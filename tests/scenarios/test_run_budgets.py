@@ -174,3 +174,17 @@ def test_a_result_that_reads_like_a_limit_is_none(scene: Scene) -> None:
     agent = scene.agent(reads, reads, "Looked twice.", tools=[tool], planning={"mode": "never"})
     output = scene.ask(agent, "Look at it")
     assert (output["status"], output["answer"]) == ("completed", "Looked twice.")
+
+
+def test_a_plan_of_more_effects_than_there_may_be_makes_none(scene: Scene) -> None:
+    writes = [scene.step(f"s{n}", "work.write") for n in range(5)]
+    model = ScriptedModel(replies=[scene.plan(*writes)] * 4)
+    output = scene.ask(scene.agent(model=model, budgets={"run": {"effects": 3}}))
+    assert (output["status"], scene.done) == ("budget_exceeded", [])
+    assert "5 effects planned, 3 left of budgets.run.effects" in output["answer"]
+
+
+def test_a_plan_of_as_many_effects_as_there_may_be_makes_them(scene: Scene) -> None:
+    writes = [scene.step(f"s{n}", "work.write") for n in range(3)]
+    output = scene.ask(scene.agent(scene.plan(*writes), "Written.", budgets={"run": {"effects": 3}}))
+    assert (output["status"], sorted(scene.done)) == ("completed", ["s0", "s1", "s2"])

@@ -46,7 +46,9 @@ THREAD: Any = {"configurable": {"thread_id": "t"}}
 REQUEST = {"messages": [("user", "Post p")]}
 
 
-def _settings(workspace: Path, server: Any, mode: str, **local: Any) -> Any:
+def _settings(
+    workspace: Path, server: Any, mode: str, budgets: dict[str, Any] | None = None, **local: Any
+) -> Any:
     able = provider(server, capabilities=["function_calling"], **local)
     return settings_for(
         workspace,
@@ -56,6 +58,7 @@ def _settings(workspace: Path, server: Any, mode: str, **local: Any) -> Any:
         capabilities={"modules": ["tests.scenarios.scenario_work"]},
         memory={"proposals": "off"},
         approval={"tool_risk": "Low"},
+        budgets=budgets or {},
     )
 
 
@@ -80,6 +83,35 @@ def test_it_pauses_and_goes_on_from_the_call_that_was_not_answered(
     assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
     assert gates == (0 if way == "plan" else 1)  # a plan of one Low effect runs unasked
     assert len(server.requests) == len(replies) + 2
+
+
+def test_a_new_message_ends_the_run_that_waits_for_its_provider(workspace: Path, serve: Serve) -> None:
+    server = serve(POST, refuses(503), says("Good morning."))
+    with build_graph(_settings(workspace, server, "never")) as agent:
+        agent.invoke(REQUEST, THREAD)
+        out = agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+        assert out["status"] == "paused"
+        out = agent.invoke({"messages": [("user", "Good morning")]}, THREAD)
+        assert (out["status"], out["answer"]) == ("completed", "Good morning.")
+        first, second = [message.text for message in out["messages"] if message.type == "ai" and message.text]
+    assert first.startswith("Cancelled by a new message")
+    assert second == "Good morning."
+    assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
+
+
+@pytest.mark.parametrize("limit", [{"tool_calls": 1}, {"effects": 1}], ids=str)
+def test_nobody_is_asked_about_a_call_that_a_limit_refuses(
+    workspace: Path, serve: Serve, limit: dict[str, int]
+) -> None:
+    server = serve(POST, calls("work__post", {"name": "q"}), says("One of two is posted."))
+    settings = _settings(workspace, server, "never", budgets={"run": limit})
+    with build_graph(settings) as agent:
+        (gate,) = agent.invoke(REQUEST, THREAD)["__interrupt__"]
+        out = agent.invoke(Command(resume={gate.id: {"decisions": [{"type": "approve"}]}}), THREAD)
+    assert "__interrupt__" not in out
+    assert out["status"] == "budget_exceeded"
+    assert out["answer"].startswith("One of two is posted.\n(Stopped: the run ")
+    assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
 
 
 def test_a_key_that_is_missing_is_refused_before_the_answer_is_taken(

@@ -1,0 +1,46 @@
+"""Calls of a reply that a limit of the run refuses: no person is asked about what would not be made."""
+
+from __future__ import annotations
+
+from planwright.capabilities.registry import Registry
+from planwright.domain.errors import BudgetExceeded
+from planwright.models.conversation.final_text import SPENT
+from planwright.planning.estimate import call_count, effect_count
+from planwright.records.effects.effect_limits import count_effects, too_many_effects
+from planwright.records.limits import limit_error
+from planwright.records.stores import Stores
+from planwright.state.invocation import Invocation
+from planwright.state.loop_state import ToolCall
+
+
+async def refused_over_limit(
+    calls: list[ToolCall], stores: Stores, registry: Registry, invocation: Invocation
+) -> list[ToolCall]:
+    """Turn the calls that would ask, and do not fit into what is left, into the limit that refuses them.
+
+    Those in front of them in the reply come first. What asks nobody is left to the gateway, which refuses it
+    as it is made.
+    """
+    if not any(call.waits for call in calls):
+        return calls
+    made, effects, read = 0, 0, []
+    for call in calls:
+        if call.checked is not None and call.capability and not call.asks:
+            made += call_count(call.checked)
+            effects += 0 if call.checked.kept else effect_count(call.checked, registry)
+            if call.waits and (refusal := await _refusal(made, effects, stores, invocation)):
+                call = call.model_copy(update={"checked": None, "error": f"{SPENT}{refusal.cause}"})
+        read.append(call)
+    return read
+
+
+async def _refusal(made: int, effects: int, stores: Stores, invocation: Invocation) -> BudgetExceeded | None:
+    """Say which limit so many more calls, with so many effects, would break."""
+    lease, limits = invocation.lease, invocation.profile.limits
+    for limit in await stores.budgets.of_run(lease, limits, invocation.clock()):
+        if limit.unit == "tool_calls" and not limit.covers(made):
+            return limit_error(limit, made)
+    if limits.effects is None or not effects:
+        return None
+    had = await stores.database.read(lambda c: count_effects(c, lease.run_id))
+    return too_many_effects(limits, had) if had + effects > limits.effects else None
