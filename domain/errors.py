@@ -16,6 +16,7 @@ PlanwrightError
 │   └── ModelOutputInvalid  ask the model again with the exact error
 ├── CapabilityError
 │   ├── CapabilityUnavailable  transient: nothing happened, or the same key is safe to send again
+│   │   └── Unanswered             it may have arrived: the same key is safe to send again
 │   ├── CapabilityRejected     the tool failed, and the same call will never work: plan something else
 │   │   ├── BrokeOff               it failed by an error of its own, maybe after it was done
 │   │   ├── OverLimit              reading it would take too much time, memory or depth
@@ -153,6 +154,10 @@ class CapabilityUnavailable(CapabilityError):
     """The receiver is unreachable or overloaded; the same call may work later."""
 
     code = "unavailable"
+
+
+class Unanswered(CapabilityUnavailable):
+    """Nobody heard how it ended; the same call may be made again, and does no harm."""
 
 
 class CapabilityRejected(CapabilityError):

@@ -28,6 +28,7 @@ from planwright.models.replies.bridge_stream import BridgeStream
 from planwright.models.replies.stream_watch import StreamedReply, StreamWatch
 from planwright.models.replies.structured import asking
 from planwright.models.replies.tool_bridge import in_words, new_nonce, read_calls
+from planwright.models.replies.unfenced_reply import streaming_unfenced, unfenced_reply
 from planwright.models.replies.written_calls import with_written_calls
 from planwright.security.redaction.chat_model import messages_without_keys
 from planwright.settings.providers import ProviderSettings
@@ -52,7 +53,7 @@ class ProviderCalls:
     ) -> AIMessage:
         """Make one call of about so many tokens. Raises what its failure is classified as."""
         provider = self._router.provider(route)
-        chat_model = self._router.chat_model(route, with_key)
+        chat_model = streaming_unfenced(self._router.chat_model(route, with_key))
         nonce = new_nonce() if call.tools and not route.native else ""
         bridge = BridgeStream() if nonce else None
         model: Runnable[Any, AIMessage] = bridge.of(chat_model) if bridge else chat_model
@@ -88,8 +89,9 @@ class ProviderCalls:
             broken.worked = True
             raise read.failure(broken)
         if bridge:
-            return read_calls(bridge.whole(reply), nonce)
-        return received.complete(with_written_calls(read.whole(reply), call.tools, call.messages))
+            return unfenced_reply(read_calls(bridge.whole(reply), nonce))
+        whole = with_written_calls(read.whole(reply), call.tools, call.messages)
+        return received.complete(unfenced_reply(whole))
 
     def _limit(self, route: ModelRoute, left_s: float, looked: Callable[[float], None]) -> AttendedTimeout:
         """Say how long a call may take; the embedded planner, which is no provider, takes its time."""

@@ -70,6 +70,11 @@ def _neutral(text: str) -> str:
     return _TURN.sub(lambda match: f"{match['role']}\\u003a" if match["role"] else "\\u005b", text)
 
 
+_MARK = re.compile(
+    r"(?:\n|(?<!\\)\\n)?(?:<|(?<!\\)\\u003c)/untrusted-(?P<closed>[0-9a-f]{12})(?:>|\\u003e)"
+    r"|(?:<|(?<!\\)\\u003c)untrusted-(?P<opened>[0-9a-f]{12})(?:>|\\u003e)(?:\n|\\n)?"
+)
+"""A mark with its line break, in a text or in a text that is spelled as JSON."""
 _key = [token_bytes(32)]
 
 
@@ -84,9 +89,25 @@ def marks(text: str) -> tuple[str, str]:
 
     The nonce comes from the text and a key that no model and no receiver ever sees: whoever wrote the text
     cannot know it, and the same text has the same one, so that providers can go on from a prompt they know.
+    Its last four digits come from the others, so that a mark is known as ours wherever it turns up.
     """
-    nonce = hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
+    nonce = _digits(text, 8)
+    nonce += _digits(nonce, 4)
     return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
+
+
+def unfenced(text: str) -> str:
+    """Take our marks off what a model says: it repeats them, and they mean nothing to who reads that."""
+    return _MARK.sub(_unmarked, text) if "untrusted-" in text else text
+
+
+def _unmarked(mark: re.Match[str]) -> str:
+    nonce = mark["opened"] or mark["closed"]
+    return "" if hmac.compare_digest(_digits(nonce[:8], 4), nonce[8:]) else mark[0]
+
+
+def _digits(text: str, count: int) -> str:
+    return hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()[:count]
 
 
 def fenced(text: str) -> str:

@@ -199,6 +199,8 @@ class AgentState(TypedDict, total=False):
     """How the run stands; set by the node that ends it, or makes it wait."""
     answer: str
     """The words that the run ends with; empty until a node has them."""
+    tells_deeds: bool
+    """Whether the answer tells by itself what was done and what was not."""
 
 
 AgentUpdate: TypeAlias = AgentState  # what a node changes: every key may be left out

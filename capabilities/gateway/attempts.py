@@ -17,6 +17,7 @@ from planwright.capabilities.gateway.redact import redacted
 from planwright.capabilities.signature import error_summary
 from planwright.domain.errors import (
     BrokeOff,
+    CallCancelled,
     CapabilityError,
     CapabilityRejected,
     CapabilityUnavailable,
@@ -24,6 +25,7 @@ from planwright.domain.errors import (
     PlanwrightError,
     RunStopped,
     StillUnderWay,
+    Unanswered,
 )
 from planwright.settings.execution import ExecutionSettings
 
@@ -83,7 +85,7 @@ class CallAttempts:
         self._execution = execution
         self._listener = listener
         self._failed = self._lookups = 0
-        self._sent_before = False
+        self._sent_before = self._unanswered = False
 
     async def make(self) -> JsonValue:
         """Call until there is an answer. Raises what the last attempt ended with.
@@ -192,6 +194,7 @@ class CallAttempts:
         """Wait before another attempt; raise the error when there is none left."""
         self._failed += 1
         self._sent_before = True
+        self._unanswered = self._unanswered or isinstance(error, Unanswered)
         if self._failed > self._execution.step_retries:
             raise error
         if not self._listener.may_retry(self._failed, error.cause, self._context.idempotency_key):
@@ -199,13 +202,19 @@ class CallAttempts:
         await asyncio.sleep(backoff_s(self._failed, self._execution.retry_base_ms / 1000))
 
     async def _check_again(self, error: CapabilityError) -> None:
-        """Raise the error, with the reason, where a call may not be sent again after the pause."""
+        """Raise the error, with the reason, where a call may not be sent again after the pause.
+
+        CallCancelled where it is known that it has not happened.
+        """
         try:
             self._listener.check_cancelled()
             await self.permit()
         except RunStopped:
             raise
         except PlanwrightError as no:
+            maybe = self._unanswered and self._capability.effect == "idempotent"
+            if isinstance(no, CallCancelled) and isinstance(error, CapabilityUnavailable) and not maybe:
+                raise
             raise type(error)(f"{error.cause}; it is not sent again: {no.cause}", error.next_step) from no
 
 

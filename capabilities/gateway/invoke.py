@@ -40,6 +40,7 @@ from planwright.domain.errors import (
     OverLimit,
     RunStopped,
     StillUnderWay,
+    Unanswered,
 )
 from planwright.records.consent.call_question import CallAsks
 from planwright.security.egress.unreachable import may_pass
@@ -245,7 +246,7 @@ def _too_late(capability: Capability, error: TimeoutError, timeout_s: float) -> 
     late = f"{capability.name} timed out by itself: {_words_of(error)}"
     if isinstance(error, _Late):
         late = f"{capability.name} did not answer within {timeout_s:g} s"
-    return EffectInDoubt(late) if capability.effect in UNCERTAIN else CapabilityUnavailable(late)
+    return EffectInDoubt(late) if capability.effect in UNCERTAIN else Unanswered(late)
 
 
 def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
@@ -253,7 +254,7 @@ def _broke_off(capability: Capability, error: BaseException) -> CapabilityError:
     if capability.effect in UNCERTAIN:
         if_not = CapabilityUnavailable if passes else CapabilityRejected
         return EffectInDoubt(f"{capability.name} broke off: {cause}", if_not=if_not)
-    return (CapabilityUnavailable if passes else BrokeOff)(f"{capability.name} failed: {cause}")
+    return (Unanswered if passes else BrokeOff)(f"{capability.name} failed: {cause}")
 
 
 def _words_of(error: BaseException) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -108,11 +110,22 @@ def is_detail(event: RunEvent) -> bool:
             return not data["lacks"]
         case "verdict":
             return bool(data["verdict"] == "accept")
+        case "failover":
+            return bool(data["move"] == "end")  # the answer says why, or does without
         case "plan_verified":
             return bool(data.get("plan") and not data["plan"]["steps"])
         case "tool_call_start":
             return not at_least(data.get("risk", "None"), "Medium")
     return False
+
+
+def repeats(event: RunEvent, failures: Iterable[str]) -> bool:
+    """Say whether a verdict tells only why a step failed, which its own line says."""
+    data = event["data"]
+    if event["type"] != "verdict" or data["verdict"] != "escalate":
+        return False
+    said = one_line(data["reason"])
+    return any(why and said.endswith(f": {why.removeprefix('failed: ')}") for why in failures)
 
 
 def is_aside(event: RunEvent) -> bool:

@@ -15,7 +15,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from planwright.cli.session.event_lines import event_line, is_aside, is_detail
+from planwright.cli.session.event_lines import event_line, is_aside, is_detail, repeats
 from planwright.cli.session.frame import ANSWER_INDENT, frame, left_behind
 from planwright.cli.session.step_records import with_record
 from planwright.cli.views import rendering as views
@@ -190,7 +190,8 @@ class RunWatch:
         if mode == "custom":
             card = chunk["data"].get("plan")
             left_out = is_aside if self._terminal.talking else is_detail
-            if not self._terminal.verbose and left_out(chunk):
+            failures = (line.note for line in self._view.lines if line.state == "failed")
+            if not self._terminal.verbose and (left_out(chunk) or repeats(chunk, failures)):
                 return None
             if chunk["type"] == "plan_verified" and card:
                 self._plans.add((card["plan_id"], card["revision"]))

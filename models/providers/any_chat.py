@@ -45,10 +45,15 @@ def plainly_replying(model: BaseChatModel, *, marks: bool = False) -> BaseChatMo
     `marks` says whether its provider is told how far a prompt stays the same, as Anthropic wants to be. Only
     what the class implements itself is derived: LangChain tells from that what a model can do.
     """
-    plain = object.__new__(_derived(type(model), marks))
+    return as_class(model, _derived(type(model), marks))
+
+
+def as_class(model: BaseChatModel, derived: type[BaseChatModel]) -> BaseChatModel:
+    """Give back a model of a class that is derived from its own, with the very fields it has."""
+    copied = object.__new__(derived)
     for held in _HELD:
-        object.__setattr__(plain, held, getattr(model, held))
-    return plain
+        object.__setattr__(copied, held, getattr(model, held))
+    return copied
 
 
 @lru_cache(maxsize=64)  # pydantic takes 12 ms for a class

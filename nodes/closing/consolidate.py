@@ -9,6 +9,7 @@ from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.results import TERMINAL
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
+from planwright.execution.run_deeds import accounted_answer
 from planwright.models.calling import Models
 from planwright.models.conversation.answer import emit_answer
 from planwright.models.conversation.title import title_by
@@ -40,13 +41,16 @@ def consolidate(
 
     async def consolidate(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, request = invocation_of(config), state["request"]
-        if (answer := state.get("answer")) and state.get("status") in TERMINAL:
+        update: AgentUpdate = {}
+        if state.get("answer") and (status := state.get("status")) in TERMINAL:
+            answer = await accounted_answer(state, status, invocation.run_id, stores)
+            update = {"answer": answer, "tells_deeds": True}
             await emit_answer(runs, answer, invocation, config)
         if not await runs.has_title(invocation.thread_id):
             name = await title_by(models, namer(state), request, invocation)
             runs.set_title(invocation.lease, name)
         if state.get("status") not in HEARD:
-            return {}
+            return update
         if proposes and invocation.profile.permits(WRITE, "local_write"):
             for proposal in await propose(state, invocation):
                 data = proposal.model_dump(mode="json", include={"id", "text", "said", "tags", "why"})
@@ -55,7 +59,7 @@ def consolidate(
         for proposal in await proposals.settle(invocation.lease, invocation.clock()):
             data = {"id": proposal.id, "memory_id": proposal.memory_id}
             invocation.emit("memory_accepted", data, proposal.id)
-        return {}
+        return update
 
     async def propose(state: AgentState, invocation: Invocation) -> list[Proposal]:
         """Propose once, also over a crash; nothing where the run has dealt with its memory by itself."""

@@ -32,10 +32,10 @@ def respond(
 
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, account = invocation_of(config), await account_of_run(state, stores)
-        results, status = account.results, account.status
+        results, status, told = account.results, account.status, bool(state["route"].embedded)
         if status == "cancelled":
             answer = f"Cancelled by {invocation.cancelled_by}.\n{answer_from_results(results)}"
-            return {"answer": answer, "status": status}
+            return {"answer": answer, "status": status, "tells_deeds": True}
         if account.whole:
             return {"answer": account.whole, "status": status}
 
@@ -45,23 +45,26 @@ def respond(
             invocation.pause_if_away(error)
             if not results:
                 return {"answer": without_words(error), "status": "failed"}
+            told = True
             unworded = f"(The model could not put this into words: {error.cause})"
             text = f"{answer_from_results(results)}\n{unworded}"
         except LimitExceeded as error:
             if not results:
                 raise
-            return {"answer": f"{error}\n{answer_from_results(results)}", "status": ended_by(error)}
+            text = f"{error}\n{answer_from_results(results)}"
+            return {"answer": text, "status": ended_by(error), "tells_deeds": True}
         called = [{"function": {"name": wire_name(str(entry["capability"]))}} for entry in results]
         text = "" if written_call(text, called) else text
         if not text.strip() and not results:
             return {"answer": NOTHING, "status": "failed"}
-        text = text if text.strip() else answer_from_results(results)
+        if not text.strip():
+            text, told = answer_from_results(results), True
         if not state["route"].embedded:  # that one tells of every result by itself
             rejected = answer_from_results([entry for entry in results if entry["status"] == "rejected"])
             text = "\n".join(
                 filter(None, [*(map(str, account.refused) if account.refused else [rejected]), text])
             )
-        return {"answer": text, "status": status}
+        return {"answer": text, "status": status, "tells_deeds": told}
 
     return respond
 

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import emit_decision
 from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
+from planwright.execution.run_deeds import accounted_answer
 from planwright.models.conversation.answer import closing_message, emit_answer
 from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState, AgentUpdate
@@ -31,6 +32,9 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             status = (run and run.ends_as) or invocation.ends_as  # asked a moment ago, and not heeded yet
         if run is not None and run.answer is not None:
             answer = run.answer  # it was told
+        else:
+            told: AgentState = {**state, "answer": answer}
+            answer = await accounted_answer(told, status, invocation.run_id, stores)
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             emit_decision(gate, invocation)  # of those that nobody waited for any more, too
@@ -45,6 +49,6 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             invocation.emit("task_completed" if done else "task_failed", {"status": status}, "task")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        return {"messages": [closing_message(invocation, answer)], "status": status}
+        return {"messages": [closing_message(invocation, answer)], "status": status, "answer": answer}
 
     return session_close

@@ -72,6 +72,10 @@ class Undos:
 
         return await self._database.read(job)
 
+    async def calls_of(self, run_id: str) -> dict[str, tuple[VerifiedStep, str]]:
+        """Map the uids of all verified steps and calls of a run to them, each with the kind of its plan."""
+        return await self._database.read(lambda c: recorded_steps(c, run_id))
+
     async def key_of(self, run_id: str, step_id: str) -> str | None:
         """Make the key that a step sends to undo its effect; None when it undoes none.
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
 from planwright.prompts import as_data, prompts_hash, render, section
-from planwright.prompts.fence import OURS, Fences, marks, neutral
+from planwright.prompts.fence import OURS, Fences, fenced, marks, neutral, unfenced
 from planwright.state.compaction import Compaction, visible_messages
 
-FENCE_OPENS = re.compile(r"<untrusted-\w{8}>")
-FENCE = re.compile(r"<untrusted-(\w{8})>\n(.*?)\n</untrusted-\1>", re.DOTALL)
+FENCE_OPENS = re.compile(r"<untrusted-\w{12}>")
+FENCE = re.compile(r"<untrusted-(\w{12})>\n(.*?)\n</untrusted-\1>", re.DOTALL)
 
 
 def told(text: str) -> AnyMessage:
@@ -80,7 +80,7 @@ def test_no_text_closes_its_own_fence_not_even_with_an_older_nonce(text: str, at
     learned = FENCE.fullmatch(fences.around([told(text)])[0].text)
     assert learned
     (fenced,) = fences.around([told(attack.format(*[learned[1]] * 2) + text)])
-    nonce = fenced.text[len("<untrusted-") :][:8]
+    nonce = fenced.text[len("<untrusted-") :][:12]
     assert nonce != learned[1]
     assert fenced.text.count(f"</untrusted-{nonce}>") == 1
     assert "</untrusted-" not in fenced.text.removesuffix(f"</untrusted-{nonce}>")
@@ -163,3 +163,24 @@ def test_a_section_is_left_out_where_it_is_empty_and_fenced_where_others_wrote_i
     assert section("history", [], foreign=True) == ""
     assert section("task", "Say </task>") == '<task>\n"Say \\u003c/task>"\n</task>\n'
     assert [json.loads(body) for _, body in FENCE.findall(section("history", ["a"], foreign=True))] == [["a"]]
+
+
+@given(st.text(), st.text())
+def test_our_marks_come_off_and_what_stands_between_them_stays(text: str, around: str) -> None:
+    assert unfenced(fenced(text)) == text
+    assert unfenced(f"{around}|{fenced(text)}|{around}") == f"{around}|{text}|{around}"
+
+
+@given(st.text().filter(lambda text: not text.endswith("\\")))
+def test_they_come_off_arguments_that_are_spelled_as_json_and_leave_json(text: str) -> None:
+    opens, closes = marks(text)
+    said = json.dumps({"text": f"{opens}\n{text}\n{closes}"})
+    assert json.loads(unfenced(said)) == {"text": text}
+    assert json.loads(unfenced(said.replace("<", "\\u003c"))) == {"text": text}
+
+
+@pytest.mark.parametrize(
+    "text", ["<untrusted-0fe31dd1>", "</untrusted-0123456789ab>", "<untrusted-N>", "<untrusted-words> here"]
+)
+def test_a_mark_that_is_not_ours_is_text_like_any_other(text: str) -> None:
+    assert unfenced(f"see {text}\nthere") == f"see {text}\nthere"

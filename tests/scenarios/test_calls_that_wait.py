@@ -175,13 +175,15 @@ async def test_what_is_revoked_before_its_next_attempt_is_not_sent_again(
     assert scene.rows("SELECT status FROM effects") == [{"status": "failed"}]
 
 
-async def test_nothing_is_sent_again_in_a_run_that_was_cancelled_in_the_pause(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("effect", ["pure", "idempotent", "blind"])
+async def test_a_run_that_is_cancelled_in_the_pause_ends_so_and_nothing_is_sent_again(
+    scene: Scene, effect: Effect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "LOOK_S", 0.01)
     begun: list[str] = []
     plan = scene.plan(scene.step("s1", "shelf.fill"))
-    one = sometimes("idempotent", "local_write", lambda: begun.append("once"))
+    mode = "read_only" if effect == "pure" else "local_write"
+    one = sometimes(effect, mode, lambda: begun.append("once"))
     more: dict[str, Any] = {"approval": {"plan": "never"}, "execution": {"retry_base_ms": 1000}}
     agent = scene.agent(plan, "not asked", capabilities=[one], **more)
     run = asyncio.create_task(agent.ainvoke({"messages": [("user", "Fill it")]}, scene.config))
@@ -191,8 +193,35 @@ async def test_nothing_is_sent_again_in_a_run_that_was_cancelled_in_the_pause(
     await asyncio.wait_for(run, PATIENCE_S)
     assert begun == ["once"]
     (result,) = [row["result"] for row in scene.rows("SELECT result FROM steps")]
+    assert "cancelled by ada" in result
+    assert scene.rows("SELECT status FROM steps") == [{"status": "skipped"}]
+    assert scene.rows("SELECT status FROM runs") == [{"status": "cancelled"}]
+    effects = scene.rows("SELECT status, code FROM effects")
+    assert effects == ([] if effect == "pure" else [{"status": "failed", "code": "cancelled"}])
+
+
+async def test_what_nobody_has_answered_stays_so_in_a_run_that_is_cancelled_in_the_pause(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "LOOK_S", 0.01)
+    begun: list[str] = []
+
+    @capability("shelf.fill", mode="local_write", effect="idempotent")
+    def fill(name: str) -> str:
+        """Put something on the shelf."""
+        begun.append(name)
+        raise ConnectionResetError("while it was answering")
+
+    more: dict[str, Any] = {"approval": {"plan": "never"}, "execution": {"retry_base_ms": 1000}}
+    agent = scene.agent(scene.plan(scene.step("s1", "shelf.fill")), "not asked", capabilities=[fill], **more)
+    run = asyncio.create_task(agent.ainvoke({"messages": [("user", "Fill it")]}, scene.config))
+    retry = "SELECT 1 FROM journal WHERE type = 'plan_step_retry'"
+    await eventually(lambda: bool(begun and scene.rows(retry)))
+    await agent.acancel(scene.thread, by="ada")
+    await asyncio.wait_for(run, PATIENCE_S)
+    (result,) = [row["result"] for row in scene.rows("SELECT result FROM steps")]
     assert "it is not sent again: cancelled by ada" in result
-    assert scene.rows("SELECT status FROM effects") == [{"status": "failed"}]
+    assert scene.rows("SELECT code FROM effects") == [{"code": "unavailable"}]
 
 
 async def test_nothing_waits_for_ever_in_a_process_whose_run_is_another_one_s(

@@ -176,7 +176,8 @@ def test_a_run_that_is_put_at_its_end_ends_as_failed_and_its_thread_goes_on(scen
     scene.ask(agent)
     agent.update_state(scene.config, {"approved": True}, as_node=node)
     assert scene.recover(agent)["status"] == "failed"
-    assert scene.rows("SELECT status, answer FROM runs") == [{"status": "failed", "answer": CHANGED}]
+    answer = f'{CHANGED}\nOn record:\n- work.destroy "s1": not done'
+    assert scene.rows("SELECT status, answer FROM runs") == [{"status": "failed", "answer": answer}]
     assert scene.ask(agent)["status"] in TERMINAL
     assert "s1" not in scene.done
 

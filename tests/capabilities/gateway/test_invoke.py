@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 from planwright.capabilities.gateway.invoke import invoke
-from planwright.domain.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt
+from planwright.domain.errors import CapabilityError, CapabilityUnavailable, EffectInDoubt, Unanswered
 from planwright.records.records import open_records
 from planwright.security.jail import Jail
 from planwright.settings.settings import load
@@ -35,7 +35,7 @@ async def test_calls_that_do_not_end_hold_no_other_work_up(tmp_path: Path) -> No
     calls = [invoke(slow, {"name": "a"}, context, 0.05) for _ in range(64)]  # asyncio has 32 threads at most
     try:
         ends = await asyncio.gather(*calls, return_exceptions=True)
-        assert {type(end) for end in ends} == {CapabilityUnavailable}
+        assert {type(end) for end in ends} == {Unanswered}
         assert await asyncio.wait_for(asyncio.to_thread(lambda: "done"), PATIENCE_S / 2) == "done"
     finally:
         goes_on.set()
@@ -112,8 +112,8 @@ async def test_a_function_that_would_end_the_program_has_failed(
 @pytest.mark.parametrize(
     ("mode", "effect", "raised"),
     [
-        ("read_only", "pure", CapabilityUnavailable),
-        ("network", "idempotent", CapabilityUnavailable),
+        ("read_only", "pure", Unanswered),
+        ("network", "idempotent", Unanswered),
         ("network", "blind", EffectInDoubt),
     ],
 )
