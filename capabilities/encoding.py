@@ -23,7 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, JsonValue, PlainSerializer, TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from planwright.capabilities.result_notes import note
+from planwright.capabilities.result_notes import add_note
 from planwright.domain.errors import OverLimit
 from planwright.domain.hashing import canonical_json
 
@@ -185,7 +185,7 @@ class _Encoder:
 
 def _not_finite(value: Decimal) -> str:
     """Spell what JSON has no number for."""
-    note("it holds NaN or Infinity, which JSON has no number for: each is kept as text")
+    add_note("it holds NaN or Infinity, which JSON has no number for: each is kept as text")
     return str(value)
 
 

@@ -20,7 +20,7 @@ def noting() -> Iterator[dict[str, None]]:
         _NOTES.reset(token)
 
 
-def note(text: str) -> None:
+def add_note(text: str) -> None:
     """Note something of a result, where somebody gathers that."""
     notes = _NOTES.get()
     if notes is not None:

@@ -30,9 +30,9 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
 from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
-from planwright.execution.empty_results import left_out, refers_to_skipped, step_arguments
 from planwright.execution.recorded_result import BegunEffects, completed, full_output
 from planwright.models.budget_warnings import warn
+from planwright.planning.empty_results import left_out, refers_to_skipped, step_arguments
 from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask

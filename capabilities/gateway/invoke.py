@@ -28,7 +28,7 @@ from planwright.capabilities.gateway.call_threads import (
     see_until_ended,
     threads_of_call,
 )
-from planwright.capabilities.result_notes import note
+from planwright.capabilities.result_notes import add_note
 from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
@@ -287,7 +287,7 @@ def _declared(capability: Capability, result: object) -> object:
         problem = error_summary(error)
     except (ValueError, TypeError) as error:  # such as bytes that are no text
         problem = _words_of(error)
-    note(f"{capability.name} returned what it does not declare: {problem}")
+    add_note(f"{capability.name} returned what it does not declare: {problem}")
     return result
 
 

@@ -91,10 +91,10 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
         **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         (client, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
-        calls, said = HeldCalls(), dict[str, object]()
+        calls, beside = HeldCalls(), dict[str, object]()
         async for chunk in own._astream(client, _given_back(messages, marks), stop, None, **rest):
             piece = chunk.message
-            said |= _said(chunk.generation_info)
+            beside |= _ends_in(chunk.generation_info)
             if isinstance(piece, AIMessageChunk):
                 pieces.append(piece)
                 size += len(piece.text) + sum(len(call["args"] or "") for call in piece.tool_call_chunks)
@@ -109,7 +109,7 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
             hand_over(_own(whole))
             last = AIMessageChunk(content="", tool_call_chunks=calls.whole())
-            yield ChatGenerationChunk(message=last, generation_info=_end(whole, said))
+            yield ChatGenerationChunk(message=last, generation_info=_end(whole, beside))
 
     return _astream
 
@@ -227,13 +227,15 @@ def _end(message: AIMessage, info: Mapping[str, object] | None) -> dict[str, str
 
     Some say it in the message, some beside it.
     """
-    told = {**_said(info), **_said(message.response_metadata)}
+    reasons = {**_ends_in(info), **_ends_in(message.response_metadata)}
     details = message.response_metadata.get("incomplete_details")
-    reason = (details or {}).get("reason") or next((told[name] for name in _ENDS if name in told), "stop")
+    reason = (details or {}).get("reason") or next(
+        (reasons[name] for name in _ENDS if name in reasons), "stop"
+    )
     return {"finish_reason": read_reason(reason, bool(message.tool_calls)) or "stop"}
 
 
-def _said(metadata: Mapping[str, object] | None) -> dict[str, object]:
+def _ends_in(metadata: Mapping[str, object] | None) -> dict[str, object]:
     """Leave what may be the reason of the end; a status may be HTTP's, too."""
     held = metadata or {}
     return {name: held[name] for name in _ENDS if held.get(name) and type(held[name]) is not int}

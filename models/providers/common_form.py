@@ -34,7 +34,7 @@ _ENDS = {
     **dict.fromkeys(_HELD_BACK, "content_filter"),
     **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool_calls"),
 }
-_TOLD_AGAIN = re.compile(r"(.+?)\1*")  # joined from chunks that each say it
+_REPEATED = re.compile(r"(.+?)\1*")  # joined from chunks that each say it
 _LONGEST_END = 60
 WHOLE = ("stop", "tool_calls")
 _FENCE = "```"
@@ -128,7 +128,7 @@ def read_reason(value: object, calls: bool) -> str | None:
     if not value:
         return None
     name = str(getattr(value, "name", value)).strip().lower()[:_LONGEST_END]
-    once = _TOLD_AGAIN.fullmatch(name)
+    once = _REPEATED.fullmatch(name)
     known = _ENDS.get(once[1] if once else name, name)
     return "tool_calls" if calls and known == "stop" else known
 
