@@ -99,6 +99,7 @@ def _step(
         **({"done_before": entry.done_before, "reason": entry.reason} if entry.done_before else {}),
         **marked({**entry.step.params, **(values or {})}),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
+        **({"on_empty": entry.step.on_empty} if entry.step.on_empty else {}),
         **_hint(entry.step),
         **_chain(entry),
         **_undone_by(entry.step),

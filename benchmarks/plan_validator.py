@@ -39,6 +39,7 @@ STEP: dict[str, Any] = {
         "approval_mode": {"enum": [None, "read_only", "local_write", "network", "delegated", "destructive"]},
         "model_hint": {"type": ["object", "null"]},
         "on_failed_dependency": {"enum": [None, "partial", "skip"]},
+        "on_empty": {"enum": [None, "skip", "end", "go_on"]},
         "compensation": {"anyOf": [{"type": "null"}, CALL]},
         "timeout_s": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "requires": {"type": "array", "maxItems": 0},  # the world of these plans has no gates

@@ -23,6 +23,7 @@ from typing import Annotated
 from pydantic import BaseModel, JsonValue, PlainSerializer, TypeAdapter
 from pydantic_core import to_jsonable_python
 
+from planwright.capabilities.result_notes import add_note
 from planwright.domain.errors import OverLimit
 from planwright.domain.hashing import canonical_json
 
@@ -100,9 +101,9 @@ class _Encoder:
             whole = int(value)
             return whole if _SMALLEST <= whole <= _LARGEST else self._text(str(Decimal(whole)))
         if isinstance(value, float):
-            return float(value) if math.isfinite(value) else None
+            return float(value) if math.isfinite(value) else self._text(_not_finite(Decimal(value)))
         if isinstance(value, Decimal):
-            return str(value) if value.is_finite() else None
+            return self._text(str(value) if value.is_finite() else _not_finite(value))
         if isinstance(value, bytes | bytearray | memoryview):
             return self._bytes(bytes(value))
         return self._container(value)
@@ -180,6 +181,12 @@ class _Encoder:
     def _check(self, size: int) -> None:
         if size > self._left:
             raise OverLimit(f"it is more than {MOST_RESULT // 1_000_000} MB")
+
+
+def _not_finite(value: Decimal) -> str:
+    """Spell what JSON has no number for."""
+    add_note("it holds NaN or Infinity, which JSON has no number for: each is kept as text")
+    return str(value)
 
 
 def _readable(content: bytes) -> str | None:

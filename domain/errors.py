@@ -19,6 +19,7 @@ PlanwrightError
 │   │   └── Unanswered             it may have arrived: the same key is safe to send again
 │   ├── CapabilityRejected     the tool failed, and the same call will never work: plan something else
 │   │   ├── BrokeOff               it failed by an error of its own, maybe after it was done
+│   │   ├── references.NothingFound  a search found nothing: leave out what needs the first of it
 │   │   ├── OverLimit              reading it would take too much time, memory or depth
 │   │   └── CapabilityForbidden    final, and no way around it: policy, allow-list, jail or gate
 │   │       ├── CallRefused            a person said no to this call: it is not asked about again

@@ -25,6 +25,7 @@ from planwright.domain.references import step_references
 from planwright.domain.risk import Mode, Risk
 
 Cascade = Literal["partial", "skip"]
+OnEmpty = Literal["skip", "end", "go_on"]
 CLOSING = ("respond", "clarify")
 DELEGATE = "agent.delegate"
 WHOLE = "results.read"  # shows a run its own results, whatever it may use
@@ -125,6 +126,12 @@ class PlanStep(BaseModel):
         None, validation_alias=AliasChoices("on_failed_dependency", "onFailedDependency")
     )
     """Whether it runs with what is left when a step it needs brings nothing; None for as the plan says."""
+    on_empty: OnEmpty | None = Field(None, validation_alias=AliasChoices("on_empty", "onEmpty"))
+    """What becomes of it where it refers to an item of a list that is empty; None is `skip`.
+
+    `skip`: it is left out, with what needs it. `end`: the plan ends there, and what has not begun is left
+    out. `go_on`: it runs, with null or an empty text in that place.
+    """
     compensation: Compensation | None = None
     """The call that undoes it, where the plan names one; None for what its capability declares."""
     timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
@@ -219,6 +226,8 @@ class Plan(BaseModel):
                 del fields["requires"]
             if step.returns is None:
                 del fields["returns"]
+            if step.on_empty is None:
+                del fields["on_empty"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
         if not self.cannot:

@@ -21,6 +21,18 @@ LARGEST = 5_000_000  # characters that references may bring into the arguments o
 _LONGEST_INDEX = 9  # digits; Python refuses to read an int of more than 4,300
 
 
+class NothingFound(CapabilityRejected):
+    """A reference asks for an item of a list that is empty: a search found nothing, and nothing is wrong."""
+
+    code = "nothing_found"
+
+
+class PlanEnded(NothingFound):
+    """The plan says that it ends where nothing is found."""
+
+    code = "plan_ended"
+
+
 def strings(value: JsonValue) -> Iterator[str]:
     """Walk every string inside a JSON value."""
     if isinstance(value, str):
@@ -85,10 +97,17 @@ def resolve(
 
 
 def resolve_params(
-    params: Mapping[str, JsonValue], scope: Mapping[str, JsonValue], later: Container[str] = frozenset()
+    params: Mapping[str, JsonValue],
+    scope: Mapping[str, JsonValue],
+    later: Container[str] = frozenset(),
+    *,
+    empty: bool = False,
 ) -> dict[str, JsonValue]:
-    """Replace every reference in arguments, as `resolve` does; their names stay as they are."""
-    resolving = _Resolving(scope, later)
+    """Replace every reference in arguments, as `resolve` does; their names stay as they are.
+
+    Where they may be `empty`, an item of an empty list is null, and no text within a longer one.
+    """
+    resolving = _Resolving(scope, later, empty)
     return {name: resolving.value(value) for name, value in params.items()}
 
 
@@ -100,6 +119,8 @@ class _Resolving:
     """Values that references may name, by their first name."""
     later: Container[str]
     """Names whose references are left as they stand, to be resolved later."""
+    empty: bool = False
+    """Whether an item of an empty list is null; else it is refused."""
     size: int = 0
     """What the references have brought in so far: characters of texts, and one for any other value."""
 
@@ -110,7 +131,7 @@ class _Resolving:
                 return _REFERENCE.sub(self._piece, value)
             if _path(whole[1])[0] in self.later:
                 return value
-            brought = look_up(whole[1], self.scope)
+            brought = self._look_up(whole[1])
             self._count(_size(brought))
             return brought
         if isinstance(value, list):
@@ -122,9 +143,18 @@ class _Resolving:
     def _piece(self, match: re.Match[str]) -> str:
         if _path(match[1])[0] in self.later:
             return match[0]
-        text = _as_text(look_up(match[1], self.scope))
+        brought = self._look_up(match[1])
+        text = "" if self.empty and brought is None else _as_text(brought)
         self._count(len(text))
         return text
+
+    def _look_up(self, reference: str) -> JsonValue:
+        try:
+            return look_up(reference, self.scope)
+        except NothingFound:
+            if not self.empty:
+                raise
+            return None
 
     def _count(self, size: int) -> None:
         self.size += size
@@ -147,13 +177,20 @@ def _well_formed(text: str) -> bool:
 
 
 def look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
-    """Read what a path leads to, as `order.items[0]`. Raises CapabilityRejected where it leads nowhere."""
+    """Read what a path leads to, as `order.items[0]`. Raises CapabilityRejected where it leads nowhere.
+
+    That is NothingFound where it leads into an empty list.
+    """
     value: JsonValue = dict(scope)
     for part in _path(reference):
         if isinstance(value, dict) and part in value:
             value = value[part]
         elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
             value = value[int(part)]
+        elif value == [] and _is_index(part):
+            first, *rest = _path(reference)
+            by = f" by {rest[0]}" if first == "steps" else ""
+            raise NothingFound(f"nothing was found{by} ({{{{{reference}}}}})")
         else:
             raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")
     return value

@@ -91,6 +91,8 @@ class StepResult(BaseModel):
     """How long the work on it took, in seconds; 0 where nothing was called."""
     kept_from: str = ""
     """Id of the run that did it, where an earlier result or effect counts; "" where this call was made."""
+    note: str = ""
+    """What is odd about what its call returned, in words; "" for nothing."""
     part: str = ""
     """Uid of the call at which a chain stopped; "" where it did not stop."""
     envelope: LaneEnvelope | None = None

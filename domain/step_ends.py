@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from planwright.domain.errors import CallRefused, CapabilityError
+from planwright.domain.references import NothingFound
 from planwright.domain.results import StepResult, StepStatus
 from planwright.domain.verified_step import VerifiedStep
 
@@ -25,6 +26,10 @@ def bare_result(
 
 
 def failed(checked: VerifiedStep, error: CapabilityError) -> StepResult:
-    """Make the result of a step whose call was not made or brought nothing; a person's no is no failure."""
-    status: StepStatus = "rejected" if isinstance(error, CallRefused) else "failed"
+    """Make the result of a step whose call was not made or brought nothing.
+
+    A person's no is no failure, and neither is a search that found nothing.
+    """
+    skipped: StepStatus = "skipped" if isinstance(error, NothingFound) else "failed"
+    status: StepStatus = "rejected" if isinstance(error, CallRefused) else skipped
     return bare_result(checked, status, code=error.code, error=error.cause)

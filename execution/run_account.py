@@ -116,6 +116,7 @@ def _described(
         "status": result.status,
         "output": fitted(account.output, used=used and not entry.step.agentic) if completed else None,
         "error": result.error,
+        "note": result.note,
         "not_accepted": why(result, score) if score and completed else "",
         "changes": more.get("changed", []),
         "changed": entry.effect != "pure",

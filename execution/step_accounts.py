@@ -100,6 +100,8 @@ def describe_step(account: StepAccount, why: str = "") -> dict[str, JsonValue]:
         call = {"description": step.description}
     if result.instead_of:
         call |= {"instead_of": result.instead_of}
+    if result.note:
+        call |= {"note": result.note}
     if result.status != "completed":
         call |= {"status": result.status, "error": result.error}
     elif account.output is not None:

@@ -13,6 +13,7 @@ from planwright.approvals.call_questions import CallQuestions
 from planwright.capabilities.gateway.attempts import CallListener
 from planwright.capabilities.gateway.call_site import CallSite
 from planwright.capabilities.gateway.gateway import Gateway
+from planwright.capabilities.result_notes import noting
 from planwright.domain.errors import (
     CallCancelled,
     CapabilityChanged,
@@ -21,7 +22,6 @@ from planwright.domain.errors import (
     RunStopped,
 )
 from planwright.domain.hashing import json_text
-from planwright.domain.references import resolve_params
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Risk
 from planwright.domain.schedule import cascade_decision
@@ -32,6 +32,7 @@ from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import BegunEffects, completed, full_output
 from planwright.models.budget_warnings import warn
+from planwright.planning.empty_results import left_out, refers_to_skipped, step_arguments
 from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
@@ -73,7 +74,7 @@ class StepRunner:
             return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
         if again := await self._asked_again(task, results.values(), invocation):
             return again, {}
-        if decision == "skip":
+        if decision == "skip" or refers_to_skipped(checked, results.values()):
             reason = f"it needs {', '.join(missing)}, which did not succeed"
             skipped = bare_result(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
             return await self.settle(task, skipped, invocation), {}
@@ -89,13 +90,13 @@ class StepRunner:
     async def _asked_again(
         self, task: StepTask, earlier: Iterable[StepResult], invocation: Invocation
     ) -> StepResult | None:
-        """Skip a step whose plan is asked for again, with the steps that come before it."""
+        """Skip a step whose plan is asked for again, with the steps that come before it, or has ended."""
         waits = [result.step_id for result in earlier if result.code == CapabilityChanged.code]
-        if not waits:
-            return None
-        reason = f"it comes after {', '.join(waits)}, which is asked for again"
-        again = bare_result(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
-        return await self.settle(task, again, invocation)
+        skipped = left_out(task["checked"], task["ends"], invocation.board.settled)
+        if waits:
+            reason = f"it comes after {', '.join(waits)}, which is asked for again"
+            skipped = bare_result(task["checked"], "skipped", code=CapabilityChanged.code, error=reason)
+        return await self.settle(task, skipped, invocation) if skipped else None
 
     async def arguments(
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
@@ -106,9 +107,7 @@ class StepRunner:
             "input": {"request": invocation.request},
         }
         step = task["checked"].step
-        if step.literal:
-            return dict(step.params)
-        return resolve_params(step.params, scope)
+        return step_arguments(step, scope, self.gateway.registry.get(step.capability or ""))
 
     async def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
         """Read the outputs of completed steps, by step id."""
@@ -219,8 +218,10 @@ class StepRunner:
                 check_turn = partial(invocation.check_turn, checked.uid)
                 listener = CallListener(may_retry, looked_up, keep, check_turn, invocation.check_cancelled)
                 call = partial(self.gateway.call, checked.step.capability or "", args, listener=listener)
-                output = await self._questions.answered(site, call, invocation)
-            result = await completed(checked, output, args, self._stores.blobs, self._limit)
+                with noting() as notes:
+                    output = await self._questions.answered(site, call, invocation)
+            done = await completed(checked, output, args, self._stores.blobs, self._limit)
+            result = done.model_copy(update={"note": "; ".join(notes)})
         except RunStopped:
             raise
         except CallCancelled:

@@ -99,9 +99,10 @@ class Models:
             capabilities=prompt.capabilities,
         )
         reply = await self._serve(call, route, invocation, key)
-        if prompt.schema and reply.response_metadata.get("finish_reason") == "length":
-            raise ModelOutputInvalid("the reply was cut off at the token limit", "answer with fewer words")
-        if prompt.aloud and (why := why_unfinished(reply)):
+        why = why_unfinished(reply)
+        if prompt.schema and why:
+            raise ModelOutputInvalid(why, "answer with fewer words")
+        if prompt.aloud and why:
             raise ModelInterrupted(why, "ask for less, or in parts", reply.text)
         return reply.text
 

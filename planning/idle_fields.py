@@ -39,6 +39,8 @@ def _of_call(step: PlanStep) -> Iterator[tuple[str, str]]:
 
 
 def _of_agent(step: PlanStep) -> Iterator[tuple[str, str]]:
+    if step.on_empty is not None:
+        yield "a step for a model sees what was found", "leave `on_empty` out, and say it in its description"
     if step.params and not step.tool_hints:
         fix = "name the capability, or leave params out and say in its description what a model is to do"
         yield "it has params, and names no capability that takes them", fix

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import get_args
 
-from planwright.domain.plan import Cascade
+from planwright.domain.plan import Cascade, OnEmpty
 from planwright.domain.risk import MODES, RISKS
 
 _TEXT = {"type": "string"}
@@ -22,6 +22,9 @@ def _of(form: Mapping[str, object], words: str) -> dict[str, object]:
 
 _CEL = "cel: an expression over `output`, as output.count > 0"
 _CASCADE = "where a step it needs brings nothing. partial: it runs with what is there; skip: it is left out"
+_EMPTY = (
+    "where it refers to an item of an empty list. skip: it is left out; end: the plan ends; go_on: with null"
+)
 _STEP: dict[str, object] = {
     "id": _TEXT,
     "capability": _TEXT,
@@ -38,6 +41,7 @@ _STEP: dict[str, object] = {
     "expected_output": _TEXT,
     "timeout_s": {"type": "number"},
     "on_failed_dependency": _of({"enum": list(get_args(Cascade))}, _CASCADE),
+    "on_empty": _of({"enum": list(get_args(OnEmpty))}, _EMPTY),
     "approval_mode": {"enum": list(MODES)},
     "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),
     "requires": _of(_TEXTS, "of <gates>"),

@@ -248,3 +248,5 @@ class StepTask(TypedDict):
     """The step with all that verification found out about it."""
     awaits: tuple[str, ...]
     """Uids of the steps that have to end first: those it needs, or all earlier waves by order `waves`."""
+    ends: tuple[str, ...]
+    """Uids of the other steps with which the plan ends where they find nothing."""

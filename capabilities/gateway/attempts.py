@@ -168,7 +168,8 @@ class CallAttempts:
 
     async def _wait_or_doubt(self, error: CapabilityError | ValidationError, doubt: EffectInDoubt) -> None:
         """Wait for another lookup after one that failed; raise EffectInDoubt when there is none left."""
-        cause = error.cause if isinstance(error, CapabilityError) else error_summary(error)
+        cause = "it returned what it does not declare"
+        cause = error.cause if isinstance(error, CapabilityError) else f"{cause}: {error_summary(error)}"
         self._report("unknown", cause)
         if isinstance(error, CapabilityUnavailable):
             try:

@@ -28,6 +28,7 @@ from planwright.capabilities.gateway.call_threads import (
     see_until_ended,
     threads_of_call,
 )
+from planwright.capabilities.result_notes import add_note
 from planwright.capabilities.signature import error_summary
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
@@ -264,7 +265,7 @@ def _words_of(error: BaseException) -> str:
 
 
 def _recordable(capability: Capability, result: object) -> JsonValue:
-    """Spell a result as JSON. Raises CapabilityRejected for one of a read that is not what it declares."""
+    """Spell a result as JSON. Raises OverLimit for one of a read that is too large, or too deep."""
     try:
         if outgrows(result, MOST_RESULT):
             return _not_kept(capability, f"more than {MOST_RESULT // 1_000_000} MB")
@@ -278,17 +279,16 @@ def _recordable(capability: Capability, result: object) -> JsonValue:
 
 
 def _declared(capability: Capability, result: object) -> object:
-    """Spell a result as its type says; what an effect returned and is no such thing stays as it is."""
+    """Spell a result as its type says; what is no such thing stays as it is, with a note beside it."""
     if capability.result is ANY_RESULT:
         return result
     try:
         return capability.result.dump_python(capability.result.validate_python(result), mode="json")
     except ValidationError as error:
-        if capability.effect == "pure":
-            problem = f"what it does not declare: {error_summary(error)}"
-            raise BrokeOff(f"{capability.name} returned {problem}") from error
-    except (ValueError, TypeError):  # such as bytes that are no text
-        pass
+        problem = error_summary(error)
+    except (ValueError, TypeError) as error:  # such as bytes that are no text
+        problem = _words_of(error)
+    add_note(f"{capability.name} returned what it does not declare: {problem}")
     return result
 
 

@@ -172,6 +172,8 @@ def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[Renderabl
     cut = not whole and step["mode"] == "read_only" and step["risk"] == "None"
     values = {**rest, **step["params"]} if whole else rest
     rows = [_argument(name, value if whole else argument_text(value), cut) for name, value in values.items()]
+    if "on_empty" in step:
+        rows.append(argument("if nothing is found", one_line(step["on_empty"]), 0, "dim"))
     if "model_hint" in step:
         rows.append(argument("model hint", hint_text(step["model_hint"]), 0, "dim"))
     rows += [_argument(f"{name} is", value, cut) for name, value in _resolved(step)]

@@ -5,9 +5,12 @@ The stand-in is a JSON-RPC error for the same request, so that other calls to th
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError
+from mcp_types.methods import parse_server_result
 
 TOO_DEEP = "an answer that is nested too deeply is not read"
 COMPRESSED = "a compressed answer is not read"
@@ -24,6 +27,19 @@ def refusal_text(excess: str) -> str:
 def error_reply(request_id: int | str | None, why: str, code: int = PARSE_ERROR) -> JSONRPCError:
     """Answer a request in place of the server, by default as one whose answer cannot be read."""
     return JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=why))
+
+
+def as_answer(result: dict[str, Any], version: str) -> dict[str, Any]:
+    """Spell what a tool answered so that it can be read: what the protocol does not know becomes a text.
+
+    The call was made, whatever its answer looks like.
+    """
+    try:
+        parse_server_result("tools/call", version, result)
+    except (ValueError, KeyError):
+        text = json.dumps(result, ensure_ascii=False)
+        return {"content": [{"type": "text", "text": text}], "isError": result.get("isError") is True}
+    return result
 
 
 def parse_problem(message: str) -> str:

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
-from anyio.abc import ObjectReceiveStream
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp.client import Transport
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCNotification
+from mcp.types import LATEST_PROTOCOL_VERSION, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from planwright.extras.mcp.answers import as_answer
 from planwright.security.reply_size import MOST_BYTES
 
 MOST_MESSAGES = 10_000
@@ -72,12 +73,44 @@ class _Messages(Protocol):
     async def aclose(self) -> None: ...
 
 
+class _Out(Protocol):
+    """A stream of what is sent, as a transport of the SDK has it."""
+
+    async def send(self, item: SessionMessage, /) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class _Sent(ObjectSendStream[SessionMessage]):
+    """A stream of what is sent, which knows the tools' calls among it until they are answered."""
+
+    def __init__(self, out: _Out) -> None:
+        self.calls = set[int | str]()
+        self._out = out
+
+    async def send(self, item: SessionMessage) -> None:
+        """Send a message."""
+        if isinstance(item.message, JSONRPCRequest) and item.message.method == "tools/call":
+            self.calls.add(item.message.id)
+        await self._out.send(item)
+
+    async def aclose(self) -> None:
+        """Close the stream of the transport."""
+        await self._out.aclose()
+
+
 class _Watched(ObjectReceiveStream[Message]):
     """A stream of messages that tells when it has ended, and when the list of tools has changed."""
 
     def __init__(
-        self, messages: _Messages, budget: Budget, over: asyncio.Event, changed: Callable[[], None]
+        self,
+        messages: _Messages,
+        sent: _Sent,
+        budget: Budget,
+        over: asyncio.Event,
+        changed: Callable[[], None],
     ) -> None:
+        self._sent, self._version = sent, LATEST_PROTOCOL_VERSION
         self._messages = messages
         self._budget = budget
         self._over = over
@@ -96,8 +129,17 @@ class _Watched(ObjectReceiveStream[Message]):
             method = _notification(item)
             if method == TOOLS_CHANGED:
                 self._changed()
+            if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
+                self._read(item.message)
             if not method or method in _READ:
                 return item
+
+    def _read(self, response: JSONRPCResponse) -> None:
+        if response.id in self._sent.calls:
+            self._sent.calls.discard(response.id)
+            response.result = as_answer(response.result, self._version)
+        else:
+            self._version = str(response.result.get("protocolVersion", self._version))
 
     async def aclose(self) -> None:
         """Close the stream of the transport."""
@@ -107,10 +149,11 @@ class _Watched(ObjectReceiveStream[Message]):
 @asynccontextmanager
 async def watched(
     transport: Transport, budget: Budget, over: asyncio.Event, changed: Callable[[], None]
-) -> AsyncIterator[tuple[_Watched, Any]]:
+) -> AsyncIterator[tuple[_Watched, _Sent]]:
     """Open a transport; `over` is set when its messages end, `changed` called when tools have changed."""
     async with transport as (messages, out):
-        yield _Watched(messages, budget, over, changed), out
+        sent = _Sent(out)
+        yield _Watched(messages, sent, budget, over, changed), sent
 
 
 def _notification(item: Message) -> str:

@@ -21,7 +21,7 @@ from planwright.models.providers.common_form import REASONING, read_reason
 from planwright.models.providers.sent_back import SENT_BACK, hand_over
 from planwright.models.replies.held_calls import HeldCalls
 
-_ENDS = ("finish_reason", "stop_reason", "done_reason", "status")
+_ENDS = ("finish_reason", "finishReason", "stop_reason", "stopReason", "done_reason", "status")
 _NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "max_tokens": ("max_tokens", "max_output_tokens", "num_predict"),
@@ -76,7 +76,9 @@ def _agenerate(own: type[BaseChatModel], marks: bool) -> object:
         result = await own._agenerate(client, _given_back(messages, marks), stop, None, **rest)
         return ChatResult(
             generations=[
-                ChatGeneration(message=_plain(each.message), generation_info=each.generation_info)
+                ChatGeneration(
+                    message=_plain(each.message, each.generation_info), generation_info=each.generation_info
+                )
                 for each in result.generations
             ],
             llm_output=result.llm_output,
@@ -94,9 +96,10 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
         **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
         (client, rest), pieces, size = _set_up(self, more), list[AIMessageChunk](), 0
-        calls = HeldCalls()
+        calls, beside = HeldCalls(), dict[str, object]()
         async for chunk in own._astream(client, _given_back(messages, marks), stop, None, **rest):
             piece = chunk.message
+            beside |= _ends_in(chunk.generation_info)
             if isinstance(piece, AIMessageChunk):
                 pieces.append(piece)
                 size += len(piece.text) + sum(len(call["args"] or "") for call in piece.tool_call_chunks)
@@ -111,7 +114,7 @@ def _astream(own: type[BaseChatModel], marks: bool) -> object:
             whole: AIMessageChunk = pieces[0] + pieces[1:] if pieces[1:] else pieces[0]
             hand_over(_own(whole))
             last = AIMessageChunk(content="", tool_call_chunks=calls.whole())
-            yield ChatGenerationChunk(message=last, generation_info=_end(whole))
+            yield ChatGenerationChunk(message=last, generation_info=_end(whole, beside))
 
     return _astream
 
@@ -161,12 +164,12 @@ def _restored(message: BaseMessage) -> BaseMessage:
     )
 
 
-def _plain(message: BaseMessage) -> BaseMessage:
+def _plain(message: BaseMessage, info: Mapping[str, object] | None) -> BaseMessage:
     """Put a whole reply into words and calls."""
     if not isinstance(message, AIMessage):
         return message
     worded = _worded(message)
-    metadata = {**(_rest(message.response_metadata) or {}), **_end(message)}
+    metadata = {**(_rest(message.response_metadata) or {}), **_end(message, info)}
     hand_over(_own(message))
     return worded.model_copy(update={"response_metadata": metadata})
 
@@ -224,14 +227,23 @@ def _is_json(held: object) -> bool:
     return True
 
 
-def _end(message: AIMessage) -> dict[str, str]:
-    """Name the reason of the end as OpenAI's API does; a client that says none has ended well."""
-    metadata = message.response_metadata
-    details = metadata.get("incomplete_details")
+def _end(message: AIMessage, info: Mapping[str, object] | None) -> dict[str, str]:
+    """Name the reason of the end as OpenAI's API does; a client that says none has ended well.
+
+    Some say it in the message, some beside it.
+    """
+    reasons = {**_ends_in(info), **_ends_in(message.response_metadata)}
+    details = message.response_metadata.get("incomplete_details")
     reason = (details or {}).get("reason") or next(
-        (metadata[name] for name in _ENDS if metadata.get(name)), "stop"
+        (reasons[name] for name in _ENDS if name in reasons), "stop"
     )
     return {"finish_reason": read_reason(reason, bool(message.tool_calls)) or "stop"}
+
+
+def _ends_in(metadata: Mapping[str, object] | None) -> dict[str, object]:
+    """Leave what may be the reason of the end; a status may be HTTP's, too."""
+    held = metadata or {}
+    return {name: held[name] for name in _ENDS if held.get(name) and type(held[name]) is not int}
 
 
 def _rest(metadata: Mapping[str, object] | None) -> dict[str, object] | None:

@@ -7,6 +7,7 @@ from typing import cast
 
 from planwright.models.providers.common_form import (
     REASONING,
+    WHOLE,
     as_error,
     completion,
     error_in,
@@ -27,7 +28,7 @@ class ChunkForm:
     """Puts the chunks of one stream into the documented form, in their order."""
 
     def __init__(self) -> None:
-        self._ended = False  # whether a reason of the end has come
+        self._end = ""  # the reason of the end, once it has come
         self._calls, self._ids = CallPieces(), list[str]()
         self._begun = self._in_deltas = False  # whether a choice has come, and one with a delta
         self._other: Mapping[str, object] = {}  # what came in the place of the first choice
@@ -38,7 +39,7 @@ class ChunkForm:
     def chunk(self, body: Mapping[str, object]) -> Json:
         """Put the next chunk into the documented form, or give the error that it tells of."""
         if error := error_in(body):
-            self._begun = self._ended = True
+            self._begun, self._end = True, "error"
             return error
         choices = [self._choice(position, c) for position, c in enumerate(json_objects(body.get("choices")))]
         self._begun, self._other = self._begun or bool(choices), body
@@ -50,7 +51,7 @@ class ChunkForm:
         """Give, once, the error that nothing of a completion has come, and what came instead; else None."""
         if self._begun or not self._other:
             return None
-        self._begun = self._ended = True
+        self._begun, self._end = True, "error"
         return as_error(no_completion(self._other))
 
     def used(self) -> Json | None:
@@ -66,14 +67,10 @@ class ChunkForm:
 
     def last(self) -> Json | None:
         """Give the chunk that is missing where a stream ended without a finish reason."""
-        if self._ended or not self._head:
+        if self._end or not self._head:
             return None
-        self._ended = True
-        choice: Json = {
-            "index": 0,
-            "delta": {},
-            "finish_reason": "tool_calls" if self._calls.calls else "stop",
-        }
+        self._end = "tool_calls" if self._calls.calls else "stop"
+        choice: Json = {"index": 0, "delta": {}, "finish_reason": self._end}
         return {**self._head, "choices": [choice], "usage": None}
 
     def _choice(self, position: int, choice: Json) -> Json:
@@ -86,7 +83,9 @@ class ChunkForm:
             self._sent_back.add(piece)
         delta = format_message(piece, self._call)
         end = read_reason(choice.get("finish_reason"), bool(self._calls.calls))
-        self._ended = self._ended or end is not None
+        if self._end and end in (self._end, *WHOLE):  # it is told again, and they would be joined
+            end = None
+        self._end = self._end or end or ""
         index = choice.get("index")
         return {
             **{name: held for name, held in choice.items() if name != "message"},

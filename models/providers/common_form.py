@@ -9,29 +9,36 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from planwright.models.providers.sent_back import SENT_BACK, Json, SentBack
 
 _Speller = Callable[[int, Json], Json]
-ENDS = {
-    "eos": "stop",
-    "eos_token": "stop",
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "complete": "stop",
-    "max_tokens": "length",
-    "max_output_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-    "safety": "content_filter",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
+_ENDED = (
+    *("stop", "stop_sequence", "complete", "completed", "done", "finish", "finished", "success", "ok"),
+    *("end", "end_turn", "eos", "eos_token", "endoftext"),
+)
+_LONG = (
+    *("length", "max_tokens", "max_output_tokens", "max_completion_tokens", "token_limit", "model_length"),
+    *("model_context_window_exceeded", "incomplete", "not_finished"),
+)
+_HELD_BACK = (
+    *("content_filter", "content_filtered", "guardrail_intervened", "refusal", "safety", "recitation"),
+    *("blocklist", "prohibited_content", "spii"),
+)
+_ENDS = {
+    **dict.fromkeys(_ENDED, "stop"),
+    **dict.fromkeys(_LONG, "length"),
+    **dict.fromkeys(_HELD_BACK, "content_filter"),
+    **dict.fromkeys(("tool_calls", "tool_call", "tool_use", "function_call"), "tool_calls"),
 }
+_REPEATED = re.compile(r"(.+?)\1*")  # joined from chunks that each say it
+_LONGEST_END = 60
+WHOLE = ("stop", "tool_calls")
 _FENCE = "```"
 REASONING = "reasoning_content"  # langchain-core shows a message's field of this name as a block of its own
-KNOWN_ENDS = frozenset(("stop", "length", "tool_calls", "content_filter", "error"))
 
 
 def completion(body: Mapping[str, object]) -> Json:
@@ -114,11 +121,15 @@ def read_usage(value: object) -> Json | None:
 
 
 def read_reason(value: object, calls: bool) -> str | None:
-    """Name the reason of the end as documented; None where there is none yet."""
-    if not isinstance(value, str) or not value:
+    """Name the reason of the end as documented; None where there is none yet.
+
+    What is not known stays as it is told: nobody can say that such a reply is whole.
+    """
+    if not value:
         return None
-    name = value.lower()
-    known = name if name in KNOWN_ENDS else ENDS.get(name, "stop")
+    name = str(getattr(value, "name", value)).strip().lower()[:_LONGEST_END]
+    once = _REPEATED.fullmatch(name)
+    known = _ENDS.get(once[1] if once else name, name)
     return "tool_calls" if calls and known == "stop" else known
 
 

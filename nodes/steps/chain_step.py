@@ -10,7 +10,7 @@ from langgraph.errors import GraphInterrupt
 from planwright.approvals.call_gate import CallGates
 from planwright.domain.errors import CapabilityError
 from planwright.domain.results import StepResult
-from planwright.domain.step_ends import bare_result
+from planwright.domain.step_ends import failed
 from planwright.execution.step_runner import StepRunner
 from planwright.nodes.steps.gated_call import refused
 from planwright.nodes.steps.request_gate import checked_call
@@ -52,7 +52,7 @@ def chain_step(run_chain: RunChain, runner: StepRunner, gates: CallGates) -> Nod
                 )
                 result = await run_chain(opening, config)
             except CapabilityError as error:
-                result = bare_result(checked, "failed", code=error.code, error=error.cause)
+                result = failed(checked, error)
             except GraphInterrupt:
                 invocation.board.wait_on_gate(checked.uid)
                 raise

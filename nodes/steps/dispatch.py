@@ -38,6 +38,7 @@ def sends(state: AgentState, execution: ExecutionSettings) -> list[Send]:
     """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
     plan, checked = plan_of(state), state["checked"]
     barriers = _barriers(checked) if execution.order == "waves" else {}
+    ends = [entry.uid for entry in checked if entry.step.on_empty == "end"]
     sent = []
     for index, entry in enumerate(checked, 1):
         task = StepTask(
@@ -51,6 +52,7 @@ def sends(state: AgentState, execution: ExecutionSettings) -> list[Send]:
             total=len(checked),
             checked=entry,
             awaits=barriers.get(entry.uid, entry.needs),
+            ends=tuple(uid for uid in ends if uid != entry.uid),
         )
         in_lane = entry.gated or entry.gates or entry.step.agentic or entry.chain is not None
         sent.append(Send("lane", LaneInput(step_task=task)) if in_lane else Send("direct_step", task))

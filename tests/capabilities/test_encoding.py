@@ -57,8 +57,8 @@ def call(tmp_path: Path) -> Call:
 def test_numbers_and_arrays_of_numpy() -> None:
     numpy = pytest.importorskip("numpy")
     values = [numpy.float32(1.5), numpy.int64(3), numpy.bool_(True), numpy.float64("nan"), numpy.str_("a")]
-    assert as_json(values) == [1.5, 3, True, None, "a"]
-    assert as_json(numpy.array([[1.0, float("inf")]])) == [[1.0, None]]
+    assert as_json(values) == [1.5, 3, True, "NaN", "a"]
+    assert as_json(numpy.array([[1.0, float("inf")]])) == [[1.0, "Infinity"]]
     assert as_json(numpy.datetime64("2026-11-27T04:35", "ns")) == "2026-11-27T04:35:00.000000000"
     assert as_json(numpy.array(["2026-11-27"], "M8[D]")) == ["2026-11-27"]
     assert as_json(numpy.longdouble(2)) == "2.0"
@@ -70,7 +70,7 @@ def test_tables_of_pandas_keep_the_labels_of_their_rows() -> None:
     table["day"] = [pandas.Timestamp("2026-11-27"), pandas.NaT]
     spelled: Any = as_json(table)
     assert spelled["columns"] == ["city", "area", "day"]
-    assert spelled["data"] == [["Rome", 1.5, "2026-11-27T00:00:00"], ["Rome", None, None]]
+    assert spelled["data"] == [["Rome", 1.5, "2026-11-27T00:00:00"], ["Rome", "NaN", None]]
     assert as_json(table.groupby("city")["area"].sum())["index"] == ["Rome"]  # type: ignore[index, call-overload]
     assert as_json(pandas.NA) is None
 
@@ -79,7 +79,7 @@ def test_a_namespace_is_spelled_by_its_names() -> None:
     inner = SimpleNamespace(since=date(2020, 1, 1), share=float("nan"))
     assert as_json(SimpleNamespace(name="Olga", job=inner)) == {
         "name": "Olga",
-        "job": {"since": "2020-01-01", "share": None},
+        "job": {"since": "2020-01-01", "share": "NaN"},
     }
 
 

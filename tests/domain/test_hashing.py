@@ -22,7 +22,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     | {"on_failed_dependency": "partial", "decision_checkpoints": [], "cannot": ""},
     "PlanStep": {"capability": None, "params": {}, "description": "", "depends_on": [], "inputs": []}
     | {"tool_hints": [], "context_key": "", "expected_output": "", "success_criteria": None}
-    | {"returns": None}
+    | {"returns": None, "on_empty": None}
     | {"estimated_risk": "Low", "approval_mode": None, "model_hint": None, "on_failed_dependency": None}
     | {"compensation": None, "timeout_s": None, "requires": []},
     "Criterion": {"cel": None, "rubric": None},
@@ -43,7 +43,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "StepGate": {"approvers": [], "quorum": 1, "exclude_requester": False, "expires_s": None, "reason": ""},
     "BoundDecision": {"sources": {}},
     "StepResult": {"output": None, "blob": None, "code": "", "error": "", "instead_of": "", "attempts": 1}
-    | {"missing": [], "seconds": 0.0, "kept_from": "", "part": "", "envelope": None}
+    | {"missing": [], "seconds": 0.0, "kept_from": "", "note": "", "part": "", "envelope": None}
     | {"args": None, "args_blob": None},
     "LaneEnvelope": {"offered": {}, "calls": [], "effects": [], "evidence": []}
     | {"usage": {"turns": 0, "calls": 0, "tokens": 0}, "guard_trips": []},

@@ -44,6 +44,7 @@ EVERYTHING: dict[str, Any] = {
             "estimated_risk": "Low",
             "approval_mode": "local_write",
             "on_failed_dependency": "skip",
+            "on_empty": "end",
             "compensation": {"capability": "orders.forget", "params": {"id": "{{output.id}}"}},
             "timeout_s": 30.0,
             "requires": ["finance"],

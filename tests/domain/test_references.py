@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +12,14 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from planwright.domain.errors import CapabilityRejected
-from planwright.domain.references import has_reference, malformed_references, resolve, step_references
+from planwright.domain.references import (
+    NothingFound,
+    has_reference,
+    malformed_references,
+    resolve,
+    resolve_params,
+    step_references,
+)
 
 OUTPUT: dict[str, Any] = {
     "text": "hello",
@@ -173,3 +181,35 @@ def test_resolving_returns_or_rejects_and_nothing_else(value: Any, path: str) ->
     params: dict[str, JsonValue] = {"a": f"{{{{input.{path}}}}}", "b": value, "c": "{{input}}"}
     with suppress(CapabilityRejected):
         assert set(resolve(params, scope)) == {"a", "b", "c"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("reference", "scope", "says"),
+    [
+        (
+            "{{steps.s1.output.found[0].text}}",
+            {"steps": {"s1": {"output": {"found": []}}}},
+            "nothing was found by s1",
+        ),
+        ("{{previous_result.0}}", {"previous_result": []}, "nothing was found ("),
+    ],
+)
+def test_an_item_of_an_empty_list_is_nothing_found(
+    reference: str, scope: dict[str, JsonValue], says: str
+) -> None:
+    with pytest.raises(NothingFound, match=re.escape(says)):
+        resolve(reference, scope)
+    args: dict[str, JsonValue] = {"whole": reference, "within": f"It is {reference}."}
+    assert resolve_params(args, scope, empty=True) == {"whole": None, "within": "It is ."}
+
+
+@pytest.mark.parametrize(
+    "reference", ["{{found.1}}", "{{none.first}}", "{{text.0}}", "{{object.0}}", "{{no.0}}"]
+)
+def test_no_other_reference_that_leads_nowhere_is(reference: str) -> None:
+    scope: dict[str, JsonValue] = {"found": ["a"], "none": [], "text": "", "object": {}}
+    with pytest.raises(CapabilityRejected, match="leads nowhere") as refused:
+        resolve(reference, scope)
+    assert not isinstance(refused.value, NothingFound)
+    with pytest.raises(CapabilityRejected, match="leads nowhere"):
+        resolve_params({"a": reference}, scope, empty=True)

@@ -12,6 +12,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import reduce
 from typing import Any, NamedTuple
 
 from langchain_core.documents import Document
@@ -98,6 +99,19 @@ def rows() -> list[sqlite3.Row]:
         return connection.execute("SELECT 1 AS id, 'Rome' AS city").fetchall()
 
 
+class Wordless:
+    """A class whose own method is broken."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no words")
+
+
+NAME = "<name>"
+"""Stands for the name of the capability."""
+UNKEPT = ": it was done, and what it returned is not on record"
+CIRCLE: dict[str, Any] = {}
+CIRCLE["me"] = CIRCLE
+DEEP = reduce(lambda inner, _: [inner], range(3000), list[Any]())
 DAY = datetime.date(2026, 11, 27)
 VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
     "datetime": (lambda: datetime.datetime(2026, 11, 27, 4, 35), "2026-11-27T04:35:00"),
@@ -109,7 +123,7 @@ VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
     "set": (lambda: {2, 1}, [1, 2]),
     "deque": (lambda: deque([1, 2]), [1, 2]),
     "dataclass": (lambda: Point(1, DAY), {"x": 1, "when": "2026-11-27"}),
-    "pydantic model": (City, {"name": "Rome", "area": None}),
+    "pydantic model": (City, {"name": "Rome", "area": "NaN"}),
     "document": (
         lambda: [Document("text", metadata={"page": 1})],
         [{"id": None, "metadata": {"page": 1}, "page_content": "text", "type": "Document"}],
@@ -118,9 +132,9 @@ VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
     "uuid": (lambda: uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
     "enum": (lambda: Colour.RED, "red"),
     "numpy scalar": (Scalar, 1.5),
-    "numpy array": (Array, [1.5, None]),
-    "data frame": (Frame, {"index": [7], "columns": ["city", "area"], "data": [["Rome", None]]}),
-    "NaN": (lambda: {"mean": NAN, "most": float("inf")}, {"mean": None, "most": None}),
+    "numpy array": (Array, [1.5, "NaN"]),
+    "data frame": (Frame, {"index": [7], "columns": ["city", "area"], "data": [["Rome", "NaN"]]}),
+    "NaN": (lambda: {"mean": NAN, "most": float("inf")}, {"mean": "NaN", "most": "Infinity"}),
     "integer keys": (lambda: {1: "a", 2: "b"}, {"1": "a", "2": "b"}),
     "large number": (lambda: 10**30, "1" + "0" * 30),
     "bytes": (
@@ -139,4 +153,21 @@ VALUES: dict[str, tuple[Callable[[], Any], Any]] = {
     "class of one's own": (Plain, "plain words"),
     "half a character": (lambda: "a\ud83e", "a?"),
     "nothing": (lambda: None, None),
+    "words that raise": (Wordless, "<Wordless>"),
+    "words that raise, within": (lambda: {"o": [Wordless()]}, {"o": ["<Wordless>"]}),
+    "infinities": (lambda: [float("-inf"), decimal.Decimal("NaN")], ["-Infinity", "NaN"]),
+    "64 bits and one": (lambda: {"n": 2**64}, {"n": "18446744073709551616"}),
+    "five thousand digits": (lambda: 10**5000, "1" + "0" * 5000),
+    "bytes that may change": (
+        lambda: bytearray(b"\xff"),
+        {"type": "file", "mime_type": "application/octet-stream", "base64": "/w=="},
+    ),
+    "set of tuples": (lambda: {(1, 2)}, [[1, 2]]),
+    "keys of all kinds": (lambda: {1: "a", (1, 2): "b"}, {"1": "a", "[1,2]": "b"}),
+    "NUL": (lambda: "a\0b", "a\0b"),
+    "complex": (lambda: 1j, "1j"),
+    "an error": (lambda: ValueError("x"), "x"),
+    "a class": (lambda: int, "<class 'int'>"),
+    "itself": (lambda: CIRCLE, {"not_kept": f"{NAME} returned more than 10 MB{UNKEPT}"}),
+    "too deep": (lambda: DEEP, {"not_kept": f"{NAME} returned what is nested too deeply{UNKEPT}"}),
 }

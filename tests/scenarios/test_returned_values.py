@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import StructuredTool
+from pydantic import BaseModel
 
 from planwright.capabilities.declaration import capability
 from planwright.models.scripted import ScriptedModel
-from tests.scenarios.returned_values import VALUES
+from tests.scenarios.returned_values import NAME, VALUES
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
@@ -102,7 +104,15 @@ def by_langchain_tool(scene: Scene, deed: Deed) -> str:
     )
 
 
-WAYS = {way.__name__: way for way in (by_plan, by_loop, by_chain, by_agent, by_langchain_tool)}
+def by_planned_langchain_tool(scene: Scene, deed: Deed) -> str:
+    replies = [scene.plan({"id": "s1", "capability": "odd_deed"}), "done"]
+    return str(scene.ask(scene.agent(*replies, tools=[deed.tool()], **ASKS_NOBODY))["status"])
+
+
+WAYS: dict[str, Callable[[Scene, Deed], str]] = {
+    way.__name__: way
+    for way in (by_plan, by_loop, by_chain, by_agent, by_langchain_tool, by_planned_langchain_tool)
+}
 
 
 @pytest.mark.sampled(30)
@@ -114,10 +124,13 @@ def test_an_effect_is_done_and_recorded_once_whatever_it_returned(scene: Scene, 
     assert play(scene, deed) == "completed"
     assert deed.times == 1
     effects = scene.rows("SELECT status, result FROM effects WHERE capability LIKE 'odd_deed'")
-    assert [(row["status"], json.loads(row["result"])) for row in effects] == [("done", deed.recorded)]
+    recorded = [(row["status"], re.sub("odd[._]deed", NAME, row["result"])) for row in effects]
+    assert [(status, json.loads(result)) for status, result in recorded] == [("done", deed.recorded)]
 
 
-@pytest.mark.parametrize("name", VALUES)
+@pytest.mark.parametrize(
+    "name", [name for name, (_, recorded) in VALUES.items() if not re.search(f"{NAME}|\0", str(recorded))]
+)
 def test_a_read_brings_a_model_what_it_returned(scene: Scene, name: str) -> None:
     made, recorded = VALUES[name]
 
@@ -132,3 +145,52 @@ def test_a_read_brings_a_model_what_it_returned(scene: Scene, name: str) -> None
     result = next(message for message in model.prompts[-1] if isinstance(message, ToolMessage))
     shown = recorded if isinstance(recorded, str) else json.dumps(recorded, separators=(",", ":"))
     assert shown in result.text
+
+
+class Counted(BaseModel):
+    """What a typed capability declares."""
+
+    n: int
+    """A number."""
+
+
+@pytest.mark.parametrize(("mode", "effect"), [("read_only", "pure"), ("local_write", "blind")])
+@pytest.mark.parametrize("value", [{"n": "many"}, b"\x89", "words"], ids=repr)
+def test_what_was_not_declared_is_recorded_with_a_note(
+    scene: Scene, value: Any, mode: Any, effect: Any
+) -> None:
+    times: list[int] = []
+
+    @capability("odd.deed", mode=mode, effect=effect, trusted_result=True)
+    def deed() -> Counted:
+        """Count something, or so it says."""
+        times.append(1)
+        returned: Counted = value
+        return returned
+
+    model = ScriptedModel(replies=[scene.plan({"id": "s1", "capability": "odd.deed"}), "done"])
+    output = scene.ask(scene.agent(model=model, capabilities=[deed], **ASKS_NOBODY))
+    assert (output["status"], times) == ("completed", [1])
+    (row,) = scene.rows("SELECT status, result FROM steps")
+    said = json.loads(row["result"])["note"]
+    assert said.startswith("odd.deed returned what it does not declare: ")
+    assert "odd.deed returned what it does not declare" in "".join(m.text for m in model.prompts[-1])
+
+
+def test_a_reference_to_what_is_not_there_still_says_so(scene: Scene) -> None:
+    @capability("odd.deed", mode="read_only", trusted_result=True)
+    def deed() -> Counted:
+        """Count something, or so it says."""
+        returned: Any = {"m": 1}
+        return returned  # type: ignore[no-any-return]
+
+    write = {"id": "s2", "capability": "work.write", "params": {"name": "It is {{steps.s1.output.n}}"}}
+    plan = scene.plan({"id": "s1", "capability": "odd.deed"}, write)
+    options = {**ASKS_NOBODY, "planning": {"mode": "always", "replan_budget": 0}}
+    output = scene.ask(scene.agent(plan, "done", capabilities=[deed], **options))
+    assert output["status"] == "interrupted", output
+    rows = [json.loads(row["result"]) for row in scene.rows("SELECT result FROM steps")]
+    assert [row.get("error") for row in rows if row["step_id"] == "s2"] == [
+        "the reference {{steps.s1.output.n}} leads nowhere: no `n` there"
+    ]
+    assert scene.done == []

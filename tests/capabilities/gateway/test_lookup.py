@@ -132,7 +132,7 @@ async def test_a_lookup_that_fails_for_now_is_tried_again(make_bench: MakeBench,
         ([CapabilityRejected("no such service")], [], 1, "its lookup failed: no such service"),
         ([ValueError("a bug")], [], 1, "its lookup failed: a.do, its lookup failed: ValueError: a bug"),
         ([EffectInDoubt("who knows")], [], 1, "its lookup failed: who knows"),
-        ([], [7], 1, "its lookup failed: a.do, its lookup returned what it does not declare"),
+        ([], [7], 1, "its lookup failed: it returned what it does not declare"),
     ],
     ids=["unavailable", "rejected", "broken", "in doubt itself", "no result"],
 )

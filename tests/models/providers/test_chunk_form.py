@@ -149,3 +149,19 @@ def test_a_stream_is_put_together_and_broken_off_where_nothing_ends_it() -> None
         whole: Any = from_chunks(chunks, ended=ended)
         assert whole["choices"][0]["message"]["content"] == "Yes"
         assert whole["choices"][0]["finish_reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        (("stop", "stop"), ["stop", None]),
+        (("stop", "tool_calls"), ["stop", None]),
+        (("length", "length"), ["length", None]),
+        (("length", "stop"), ["length", None]),
+        (("stop", "length"), ["stop", "length"]),
+    ],
+)
+def test_an_end_that_is_told_again_is_told_once(ends: tuple[str, str], told: list[str | None]) -> None:
+    form = ChunkForm()
+    said: list[Any] = [form.chunk({"choices": [{"delta": {}, "finish_reason": end}]}) for end in ends]
+    assert [chunk["choices"][0]["finish_reason"] for chunk in said] == told

@@ -59,10 +59,14 @@ def test_no_calls_are_no_calls(calls: object) -> None:
         ("stop", True, "tool_calls"),
         ("max_tokens", True, "length"),
         ("content_filter", False, "content_filter"),
-        ("whatever", False, "stop"),
+        ("STOPSTOP", False, "stop"),
+        ("lengthlength", False, "length"),
+        ("RECITATION", True, "content_filter"),
+        ("Whatever", True, "whatever"),
+        (7, False, "7"),
     ],
 )
-def test_the_reason_of_the_end_has_one_of_the_documented_names(
+def test_the_reason_of_the_end_has_the_documented_name_or_its_own(
     value: object, calls: bool, reason: str | None
 ) -> None:
     assert read_reason(value, calls) == reason
