@@ -78,7 +78,8 @@ def test_it_is_run_again_when_the_person_says_so_and_at_its_own_gate(scene: Scen
 def test_it_is_left_when_the_person_says_so(scene: Scene) -> None:
     agent = failed(scene)
     output = scene.decide(agent, "reject", "never mind")
-    assert (output["status"], output["answer"]) == ("failed", "the answer")
+    told = 'the answer\nOn record:\n- work.break "s1": nobody knows whether it happened'
+    assert (output["status"], output["answer"]) == ("failed", told)
     assert count(scene) == 1
 
 

@@ -44,11 +44,11 @@ def down(workspace: Path, serve: Serve, *after: Reply) -> Desk:
     desk = desk_with(workspace, serve, "always", plan(REMOVE), DOWN, DOWN, *after)
     assert desk.run("run", REQUEST).code == 3
     unheard = desk.run("respond", "only make a note of it")
-    assert (unheard.code, unheard.stdout) == (1, "")
-    assert "what you said is on record" in unheard.stderr
+    assert (unheard.code, unheard.stdout) == (2, "")
+    assert "paused     provider" in unheard.stderr
     assert "planwright resume" in unheard.stderr
     assert desk.rows("SELECT status, reason FROM gates") == [("responded", "only make a note of it")]
-    assert desk.rows("SELECT ended_at FROM runs") == [(None,)]
+    assert desk.rows("SELECT paused_for, ended_at FROM runs") == [("provider", None)]
     return desk
 
 

@@ -106,12 +106,12 @@ def test_nobody_takes_the_place_of_a_chosen_provider(workspace: Path, serve: Ser
     assert "providers.a.daily_tokens reached" in ended.answer
 
 
-def test_a_spent_provider_beside_a_broken_one_is_a_failure_that_names_both(
+def test_a_spent_provider_beside_a_broken_one_is_a_pause_that_names_both(
     workspace: Path, serve: Serve
 ) -> None:
     first, second = serve(*SCRIPT), serve(refuses(503))
     ended = ask(settings_for(workspace, two(first, second, {"daily_tokens": 100}), failover={"retries": 0}))
-    assert ended.status == "failed"
+    assert ended.status == "paused"
     assert "provider a may use 100 tokens a day" in ended.answer
     assert "provider b answered HTTP 503" in ended.answer
 
