@@ -121,7 +121,7 @@ class Agent(RunActions):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
-            if await self.door.arrivals.cancels_previous_run(input, thread, context):
+            if await self.door.arrivals.cancels_previous_run(input, merged, context):
                 await self.acancel(thread, by="a new message")
                 newest, snapshot = await self.stores.runs.latest(thread), await read_state(self, merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):

@@ -79,13 +79,18 @@ def use_key(key: bytes) -> None:
     _harmless.cache_clear()
 
 
+def sign(text: str) -> str:
+    """Sign a text of ours with that key."""
+    return hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
 def marks(text: str) -> tuple[str, str]:
     """Make what opens and closes the fence of a text.
 
     The nonce comes from the text and a key that no model and no receiver ever sees: whoever wrote the text
     cannot know it, and the same text has the same one, so that providers can go on from a prompt they know.
     """
-    nonce = hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
+    nonce = sign(text)[:8]
     return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
 
 

@@ -7,8 +7,10 @@ from pydantic import JsonValue
 
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
+from planwright.execution.step_accounts import step_messages
 from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
+from planwright.models.conversation.answer import emit_messages
 from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
@@ -16,13 +18,14 @@ from planwright.models.replies.written_calls import written_call
 from planwright.presentation.answering import answer_from_results
 from planwright.prompts import instructed, section
 from planwright.records.stores import Stores
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node, ended_by
 
 
 def respond(
-    models: Models, stores: Stores, surroundings: SurroundingsReader
+    models: Models, stores: Stores, surroundings: SurroundingsReader, settings: Settings
 ) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
@@ -33,6 +36,7 @@ def respond(
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, account = invocation_of(config), await account_of_run(state, stores)
         results, status = account.results, account.status
+        await emit_messages(await step_messages(state, stores, settings.tools.result_limit), config)
         if status == "cancelled":
             answer = f"Cancelled by {invocation.cancelled_by}.\n{answer_from_results(results)}"
             return {"answer": answer, "status": status}

@@ -7,8 +7,10 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import emit_decision
 from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
+from planwright.execution.step_accounts import calls_of_run
 from planwright.models.conversation.answer import closing_message, emit_answer
 from planwright.records.stores import Stores
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -16,8 +18,8 @@ from planwright.state.node import Node
 CHANGED = "The state of this run was changed from outside before it had ended."
 
 
-def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
-    """Record the agent's message and how the run ended."""
+def session_close(stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:
+    """Record the agent's message and how the run ended; its calls go before that into the conversation."""
 
     async def session_close(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
@@ -35,6 +37,7 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         for gate in await stores.gates.of_run(invocation.run_id):
             emit_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent_by(invocation.lease, now)
+        calls = await calls_of_run(state, stores, settings.tools.result_limit)
         await emit_answer(stores.runs, answer, invocation, config)
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
@@ -45,6 +48,6 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             invocation.emit("task_completed" if done else "task_failed", {"status": status}, "task")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        return {"messages": [closing_message(invocation, answer)], "status": status}
+        return {"messages": [*calls, closing_message(invocation, answer)], "calls": [], "status": status}
 
     return session_close

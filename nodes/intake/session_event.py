@@ -62,6 +62,7 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
             "escalates": False,
             "executed": None,
             "answer": "",
+            "calls": [],
             **inherited,
         }
 
