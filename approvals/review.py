@@ -20,6 +20,7 @@ from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.verification import close_plan, examine
 from planwright.records.consent.gate import Gate
+from planwright.records.effects.effect_limits import effects_had
 from planwright.records.stores import Stores
 from planwright.settings.profile import in_force
 from planwright.settings.settings import Settings
@@ -48,7 +49,10 @@ def review(registry: Registry, stores: Stores, settings: Settings, call_context:
         own_context = call_context.on_behalf_of(gate.tenant, profile.agent)
         allowed = await allowed_in_run(registry, call_context.chains, gate.run_id, profile)
         rules = Rules(allowed, settings, own_context, route, profile)
-        checked, findings, _ = await asyncio.to_thread(examine, edited, rules, gate.run_id, results, spent)
+        effects = await effects_had(gate.run_id, stores.database)
+        checked, findings, _ = await asyncio.to_thread(
+            examine, edited, rules, gate.run_id, results, spent, effects
+        )
         findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)
         if findings:
             raise edit_refusal(gate, findings)

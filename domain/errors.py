@@ -95,12 +95,6 @@ class ModelUnavailable(ModelError):
         self.retry_after = retry_after
 
 
-class NoUsableReply(ModelUnavailable):
-    """The provider took the call, and nothing of use came of it."""
-
-    is_away = False
-
-
 class ProviderResting(ModelUnavailable):
     """The provider has failed so often that it is left alone for a while; nothing was sent."""
 
@@ -304,8 +298,3 @@ class StoreWentBack(StoreFailed):
 
 class LedgerConflict(PlanwrightError):
     """A recorded effect and a new call share a key and differ in their arguments."""
-
-
-def how_to_install(extra: str) -> str:
-    """Spell the next step where an extra of Planwright is missing."""
-    return f"install the extra, in the folder of Planwright: pip install '.[{extra}]'"

@@ -38,5 +38,10 @@ def plugin(hook: Hook, name: str) -> Any:
     return point.load()
 
 
+def how_to_install(extra: str) -> str:
+    """Spell the next step where an extra of Planwright is missing."""
+    return f"install the extra, in the folder of Planwright: pip install '.[{extra}]'"
+
+
 def _is_ours(point: EntryPoint) -> bool:
     return point.value.startswith(f"{OURS}.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
+from planwright.approvals.calls_over_limit import refused_over_limit
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.permit import check_step_gates
@@ -16,7 +17,6 @@ from planwright.domain.errors import CapabilityForbidden, GateError
 from planwright.domain.lease import Lease
 from planwright.domain.plan import DELEGATE
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.calls_over_limit import refused_over_limit
 from planwright.execution.refused_in_doubt import refused_in_doubt
 from planwright.execution.repeated_calls import asking_again
 from planwright.execution.tool_calls import CallReader
@@ -122,15 +122,15 @@ class LoopTools:
         changed = await self.grants.changed(state["loop"], invocation)
         return self.reader.from_low() if changed else self.reader
 
-    async def not_repeated(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
-        """Refuse calls of which one is in doubt; gate those that may repeat what is done."""
+    async def to_make(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
+        """Refuse calls of which one is in doubt, or that would ask and do not fit into what the run has left.
+
+        Those that may repeat what is done are gated.
+        """
         stores, registry = self.stores, self.reader.registry
         read = await refused_in_doubt(calls, stores.doubts, invocation.thread_id, registry)
-        return await asking_again(read, stores, invocation, registry)
-
-    async def within_limits(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
-        """Refuse calls that would ask a person and do not fit into what the run has left."""
-        return await refused_over_limit(calls, self.stores, self.reader.registry, invocation)
+        read = await asking_again(read, stores, invocation, registry)
+        return await refused_over_limit(read, stores, registry, invocation)
 
     async def tainted(
         self, granted: Sequence[str], tools: Mapping[str, Capability], loop: LoopTask, invocation: Invocation
@@ -153,9 +153,7 @@ class LoopTools:
         verifier = await self.verifier(state, invocation)
         call = call.model_copy(update={"unverified": ""})
         args, turn = _arguments(state, call), f"{loop.lane}.{state['turn']}"
-        (read,) = await self.not_repeated(
-            [await verifier.verified(call, args, tools, turn, context)], invocation
-        )
+        (read,) = await self.to_make([await verifier.verified(call, args, tools, turn, context)], invocation)
         return read
 
 

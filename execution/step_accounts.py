@@ -1,4 +1,4 @@
-"""What the steps of a run did, and with which values: for whoever plans or answers from it."""
+"""What the steps of a run did, with which values: for who plans or answers from it, and for its thread."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from langchain_core.messages import AnyMessage
 from pydantic import JsonValue
 
 from planwright.domain.errors import CapabilityRejected
@@ -15,9 +16,14 @@ from planwright.domain.references import resolve
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import full_output
+from planwright.models.conversation.call_arguments import wire_name
+from planwright.models.conversation.thread_messages import as_call, is_of_run
+from planwright.models.conversation.truncation import shorten
 from planwright.records.effects.undos import PastEffect
 from planwright.records.effects.work_records import RunWork
 from planwright.records.stores import Stores
+from planwright.records.whole_results import ref_of
+from planwright.state.agent_state import AgentState
 
 CLIP_TEXT, CLIP_LIST = 1500, 20
 
@@ -130,3 +136,34 @@ def _effect(effect: PastEffect) -> dict[str, JsonValue]:
     return fields | (
         {"output": effect.result} if effect.certain else {"status": "nobody knows if it happened"}
     )
+
+
+async def calls_of_run(state: AgentState, stores: Stores, limit: int) -> list[AnyMessage]:
+    """List the calls of a run and their results, in order: of its loop, or of its plan."""
+    of_loop = [message for message in state.get("calls", []) if is_of_run(message, state["run_id"])]
+    return [*of_loop, *await step_messages(state, stores, limit)]
+
+
+async def step_messages(state: AgentState, stores: Stores, limit: int) -> list[AnyMessage]:
+    """Tell of each step that has ended, its result in at most `limit` characters and whole by reference."""
+    if not state.get("results"):
+        return []
+    run_id = state["run_id"]
+    results = {result.uid: result for result in await stores.ledger.settled_steps(run_id)}
+    entries = {entry.uid: entry for entry in await stores.plans.steps_of_run(run_id)}
+    ended = [entries[uid] for uid in results if uid in entries]
+    accounts = await step_accounts(ended, results, stores, run_id)
+    return [message for account in accounts for message in _step(account, run_id, limit)]
+
+
+def _step(account: StepAccount, run_id: str, limit: int) -> list[AnyMessage]:
+    step, result, described = account.entry.step, account.result, describe_step(account)
+    args: dict[str, object] = {"task": step.description} if step.agentic else dict(account.params)
+    output: JsonValue = account.output
+    if "changed" in described:
+        output = {"output": output, "changed": described["changed"]}
+    ok = result.status == "completed"
+    text = shorten(output, limit, ref_of(result.blob) if result.blob else "")
+    if not ok:
+        text = shorten(f"{result.status}: {result.error}", limit)
+    return as_call(run_id, wire_name(str(result.capability)), args, account.entry.uid, text, ok=ok)

@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.constants import END
 from langgraph.errors import GraphDrained
 from langgraph.runtime import RunControl
-from langgraph.types import GraphOutput, Interrupt, StateSnapshot, StateUpdate
+from langgraph.types import Interrupt, StateSnapshot, StateUpdate
 
 from planwright.approvals.decide import gate_of
 from planwright.checkpoints.saver import LOOK_KEY
@@ -39,6 +39,7 @@ from planwright.graph.entry.checks import (
     without_checkpoint,
 )
 from planwright.graph.entry.door import AdmittedRun
+from planwright.graph.entry.outputs import interrupts_in, with_status
 from planwright.graph.entry.run_actions import RunActions
 from planwright.graph.entry.sync_loop import in_own_task, see_threads
 from planwright.records.runs import Run
@@ -121,7 +122,7 @@ class Agent(RunActions):
                 async for chunk in self._graph(None, merged, **options):
                     yield chunk
                 return
-            if await self.door.arrivals.cancels_previous_run(input, thread, context):
+            if await self.door.arrivals.cancels_previous_run(input, merged, context):
                 await self.acancel(thread, by="a new message")
                 newest, snapshot = await self.stores.runs.latest(thread), await read_state(self, merged)
             if input is not None and newest is not None and to_be_closed(newest, snapshot):
@@ -227,13 +228,8 @@ class Agent(RunActions):
         return self._with_status(super().invoke(input, config, **kwargs), config)
 
     def _with_status(self, output: object, config: RunnableConfig | None) -> object:
-        """Let an output say that it waits; the state itself is that of the last superstep."""
-        pause = self.door.pauses.pop(thread_of(surrounded(merge_configs(self.config, config))), "")
-        if isinstance(output, GraphOutput):
-            value = _standing(output.value, "interrupted" if output.interrupts else "", pause)
-            return replace(output, value=value)
-        interrupted = isinstance(output, dict) and output.get("__interrupt__")
-        return _standing(output, "interrupted" if interrupted else "", pause)
+        thread = thread_of(surrounded(merge_configs(self.config, config)))
+        return with_status(output, self.door.pauses.pop(thread, ""))
 
     def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Change a thread's state from code without an event loop; routes are async."""
@@ -285,21 +281,6 @@ def _node_by_node(config: RunnableConfig, options: Mapping[str, Any]) -> bool:
     return _has_breakpoints(options) or nested(config) or not NODE_MODES.isdisjoint(several)
 
 
-def interrupts_in(chunk: object) -> Sequence[Interrupt]:
-    """List the interrupts that a piece of a stream shows, in whatever mode and from whatever graph."""
-    body = chunk[-1] if isinstance(chunk, tuple) and chunk else chunk
-    return body.get("__interrupt__", ()) if isinstance(body, dict) else ()
-
-
 def _has_breakpoints(options: Mapping[str, Any]) -> bool:
     """Say whether a caller stops at nodes."""
     return bool(options.get("interrupt_before") or options.get("interrupt_after"))
-
-
-def _standing(value: object, status: str, pause: str) -> object:
-    """Say of a state that its run waits for a person, or for what a pause is for."""
-    if not isinstance(value, dict) or "status" not in value:
-        return value
-    if pause:
-        return {**value, "status": "paused", "answer": f"{pause}\ngo on with it: invoke(None, config)"}
-    return {**value, "status": status} if status else value

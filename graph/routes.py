@@ -55,7 +55,7 @@ async def after_planning(
         return "agentic_loop"
     if not decision.planned:
         return "respond"
-    conversation = sum(message.type == "human" for message in state["messages"]) > 1
+    conversation = sum(message.type != "system" for message in state["messages"]) > 1
     return "task_extraction" if decision.complex or conversation else "classification"
 
 

@@ -35,6 +35,7 @@ from planwright.graph.entry.checks import (
     without_checkpoint,
 )
 from planwright.graph.serving.auth import build_auth, caller_in, refuse_inner_keys
+from planwright.graph.serving.visible_history import visible_history
 from planwright.records.ownership.cancelling import cancel
 from planwright.security.credentials import Caller, read_credentials
 from planwright.settings.server import START_TOKEN, WORKSPACE
@@ -87,7 +88,7 @@ class ServedAgent(Agent):
         refuse_inner_keys(config)
         return await super().aget_state(config, subgraphs=subgraphs)
 
-    def aget_state_history(
+    async def aget_state_history(
         self,
         config: RunnableConfig,
         *,
@@ -95,9 +96,11 @@ class ServedAgent(Agent):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[StateSnapshot]:
-        """Read older states of a thread. Raises RunError as `aget_state` does."""
+        """Read what pages are shown of older states. Raises RunError as `aget_state` does."""
         refuse_inner_keys(config)
-        return super().aget_state_history(config, filter=filter, before=before, limit=limit)
+        every = super().aget_state_history(config, filter=filter, before=before)
+        for state in (await visible_history(every))[:limit]:
+            yield state
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]

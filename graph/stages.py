@@ -88,9 +88,9 @@ def build_stages(parts: Parts, shortening: Shortening) -> Stages:
         **_planning(parts, shortening, gateway),
         **_carrying_out(parts, gateway),
         "consolidate": _consolidate(parts, gateway),
-        "respond": ends_run(respond(parts.models, parts.stores, surroundings)),
+        "respond": ends_run(respond(parts.models, parts.stores, surroundings, parts.settings)),
         "clarify": ends_run(clarify(parts.stores)),
-        "session_close": session_close(parts.stores),
+        "session_close": session_close(parts.stores, parts.settings),
     }
 
 

@@ -16,10 +16,9 @@ from planwright.domain.errors import (
     ModelError,
     ModelOverdue,
     ModelRejected,
-    NoUsableReply,
     RunStopped,
 )
-from planwright.models.failover.classify import classify
+from planwright.models.failover.classify import NoUsableReply, classify
 from planwright.models.model_calls import ModelCall
 from planwright.models.providers.pricing import tokens_of, with_plain_usage
 from planwright.models.providers.router import Router

@@ -119,14 +119,14 @@ def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
     }
 
 
-def over_budget(needed: Estimate, spent: Spent, limits: RunLimits) -> list[Finding]:
-    """Find the limits of a run of which less is left than a plan needs."""
+def over_budget(needed: Estimate, spent: Spent, limits: RunLimits, effects: int = 0) -> list[Finding]:
+    """Find the limits of a run of which less is left than a plan needs, after so many effects."""
     findings = []
     more = "at least " if needed.at_least else ""
     if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
         text = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
         findings.append(_finding(text, limits.setting("tool_calls")))
-    if limits.effects is not None and needed.effects > (left := limits.effects - spent.effects):
+    if limits.effects is not None and needed.effects > (left := limits.effects - effects):
         text = f"{more}{needed.effects} effects planned, {max(left, 0)} left of"
         findings.append(_finding(text, limits.setting("effects")))
     costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (

@@ -35,9 +35,12 @@ from planwright.settings.approval import ApprovalSettings
 
 
 def examine(
-    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent
+    plan: Plan, rules: Rules, run_id: str, results: Mapping[str, StepResult], spent: Spent, effects: int
 ) -> tuple[list[VerifiedStep], list[Finding], Estimate]:
-    """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left."""
+    """Check a closed plan by all the rules, and fix its steps if it holds, within what its run has left.
+
+    `effects` is how many the run has had.
+    """
     registry, findings = with_planned_chains(plan, rules.registry, rules.call_context)
     rules = replace(rules, registry=registry)
     tainted = tainted_steps(plan, registry, rules.call_context.tainted)
@@ -48,7 +51,7 @@ def examine(
     checked, broken = in_order(plan, checked, results, registry, rules.call_context)
     findings += about_others(broken, rules.done)
     needed = estimate(plan, checked, results, rules)
-    return checked, findings or over_budget(needed, spent, rules.profile.limits), needed
+    return checked, findings or over_budget(needed, spent, rules.profile.limits, effects), needed
 
 
 def close_plan(plan: Plan) -> tuple[Plan, bool]:

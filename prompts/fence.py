@@ -84,6 +84,11 @@ def use_key(key: bytes) -> None:
     _harmless.cache_clear()
 
 
+def sign(text: str) -> str:
+    """Sign a text of ours with that key."""
+    return hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()
+
+
 def marks(text: str) -> tuple[str, str]:
     """Make what opens and closes the fence of a text.
 
@@ -91,8 +96,8 @@ def marks(text: str) -> tuple[str, str]:
     cannot know it, and the same text has the same one, so that providers can go on from a prompt they know.
     Its last four digits come from the others, so that a mark is known as ours wherever it turns up.
     """
-    nonce = _digits(text, 8)
-    nonce += _digits(nonce, 4)
+    nonce = sign(text)[:8]
+    nonce += sign(nonce)[:4]
     return f"<untrusted-{nonce}>", f"</untrusted-{nonce}>"
 
 
@@ -103,11 +108,7 @@ def unfenced(text: str) -> str:
 
 def _unmarked(mark: re.Match[str]) -> str:
     nonce = mark["opened"] or mark["closed"]
-    return "" if hmac.compare_digest(_digits(nonce[:8], 4), nonce[8:]) else mark[0]
-
-
-def _digits(text: str, count: int) -> str:
-    return hmac.digest(_key[0], text.encode("utf-8", "surrogatepass"), "sha256").hex()[:count]
+    return "" if hmac.compare_digest(sign(nonce[:8])[:4], nonce[8:]) else mark[0]
 
 
 def fenced(text: str) -> str:

@@ -40,8 +40,6 @@ class Spent:
     """Number of model calls."""
     unpriced: int
     """Number of the model calls without a price."""
-    effects: int = 0
-    """Calls that changed something, or began to; counted where a plan is verified."""
 
     def __add__(self, other: Spent) -> Spent:
         mine, theirs = vars(self).values(), vars(other).values()

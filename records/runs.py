@@ -253,10 +253,8 @@ def move(
     if row is None or row["ended_at"] is not None:
         return False
     check_step(run_id, row["status"], status)
-    connection.execute(
-        "UPDATE runs SET status=?, paused_for=?, paused_why=?, pause_by=NULL WHERE run_id=?",
-        (status, reason or None, why or None, run_id),
-    )
+    query = "UPDATE runs SET status=?, paused_for=?, paused_why=?, pause_by=NULL WHERE run_id=?"
+    connection.execute(query, (status, reason or None, why or None, run_id))
     return True
 
 
@@ -272,14 +270,12 @@ def begin_run(connection: sqlite3.Connection, run: Run) -> None:
 
     Raises RunError while another run of its thread is open, SetupError for names no store can hold.
     """
-    known = connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone()
-    if known:
+    if connection.execute("SELECT 1 FROM runs WHERE run_id = ?", (run.run_id,)).fetchone():
         return
     check_storable("the thread id", run.thread_id)
     check_storable("the tenant", run.tenant)
     query = "SELECT run_id FROM runs WHERE thread_id = ? AND ended_at IS NULL"
-    other = connection.execute(query, (run.thread_id,)).fetchone()
-    if other:
+    if other := connection.execute(query, (run.thread_id,)).fetchone():
         raise RunError(
             f"run {other[0]} on thread {run.thread_id} has not ended",
             f"finish it first: planwright resume {run.thread_id}",

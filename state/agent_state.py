@@ -195,6 +195,8 @@ class AgentState(TypedDict, total=False):
     """Whether a person is asked what is to become of the run; set by `score` and `no_other_plan`."""
     executed: Plan | None
     """The plan that ran before a re-plan, to fall back on where no other is found; else None."""
+    calls: list[AnyMessage]
+    """Calls of the run's loop and what they brought; `session_close` adds them to the conversation."""
     status: RunStatus
     """How the run stands; set by the node that ends it, or makes it wait."""
     answer: str

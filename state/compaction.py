@@ -25,6 +25,8 @@ class Compaction(BaseModel):
     """Id of the message with the request, which stays though it is among the old; "" for none."""
     left_out: int = 0
     """How many messages are left out by now, over all shortenings."""
+    done: tuple[str, ...] = ()
+    """What the calls among them did and brought, one a line, by what is on record and not by a model."""
 
 
 def visible_messages(messages: Sequence[AnyMessage], compacted: Compaction | None) -> list[AnyMessage]:
@@ -34,7 +36,8 @@ def visible_messages(messages: Sequence[AnyMessage], compacted: Compaction | Non
         return list(messages)
     start = ids.index(compacted.upto) + 1
     summary_text = compacted.summary or f"{compacted.left_out} earlier messages are left out here."
+    done = f"\n[Done so far, by the record]\n{chr(10).join(compacted.done)}" if compacted.done else ""
     summary = HumanMessage(
-        f"[Summary of the conversation so far] {summary_text}", id=f"{SUMMARY_ID}{compacted.upto}"
+        f"[Summary of the conversation so far] {summary_text}{done}", id=f"{SUMMARY_ID}{compacted.upto}"
     )
     return [summary, *(m for m in messages[:start] if m.id == compacted.kept), *messages[start:]]

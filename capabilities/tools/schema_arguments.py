@@ -11,7 +11,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planwright.capabilities.schema_paths import JsonSchema
-from planwright.domain.errors import CapabilityRejected, SetupError, how_to_install
+from planwright.domain.errors import CapabilityRejected, SetupError
+from planwright.domain.plugins import how_to_install
 from planwright.sandbox.sandbox import sandbox
 
 LONGEST = 200  # of a message, which may quote the whole value

@@ -27,7 +27,7 @@ from planwright.cli.session.asking import (
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
 from planwright.cli.session.ending import EXIT, finish, print_report
 from planwright.cli.session.logs import load_logged
-from planwright.cli.session.provider_wait import wait_for_provider, waits
+from planwright.cli.session.provider_wait import waited_for_provider, waits
 from planwright.cli.session.terminal import RunWatch
 from planwright.cli.session.terminal import Terminal as Terminal
 from planwright.cli.views import rendering as views
@@ -41,7 +41,6 @@ from planwright.graph.building import build_graph
 from planwright.graph.entry.control import Control
 from planwright.models.providers.router import Router
 from planwright.presentation.rows import JsonObject
-from planwright.records.queue.queue import PROVIDER
 from planwright.records.stores import open_stores
 from planwright.settings.settings import Settings
 
@@ -184,12 +183,10 @@ def follow(
         context = _recalled(settings, thread, context, watch)
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
-    for line in agent.servers.problems:
-        terminal.screen.print(views.label("mcp", line, "yellow"))
+    views.print_absent(agent.servers.problems)
     ask = approver or (asker(drafts, watch) if terminal.interactive else None)
-    edited, answered = edited_gate(entry), False
+    edited, answered, pauses = edited_gate(entry), False, waits()
     waiting: Sequence[Interrupt] = ()
-    pauses = waits()
     try:
         while True:
             waiting = ()  # what it waited for is being answered
@@ -202,13 +199,10 @@ def follow(
                     raise
                 print_refused(error, terminal)
             waiting = agent.get_state(config).interrupts
-            run = find_run(settings, thread)
-            if terminal.interactive and run["paused_for"] == PROVIDER:
-                wait_for_provider(run, next(pauses), terminal)
-                entry, edited = None, edited_gate(None)
+            if waited_for_provider(find_run(settings, thread), pauses, terminal):
+                entry, edited = None, ""
                 continue
-            mine = _own_interrupt(waiting)
-            if mine is None or ask is None:
+            if (mine := _own_interrupt(waiting)) is None or ask is None:
                 break
             answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
             entry, answered = Command(resume={mine.id: answer}), True
@@ -219,13 +213,12 @@ def follow(
     except EOFError:
         terminal.screen.print()  # nobody answered: the gate stays open
     except KeyboardInterrupt:
-        where = views.where_option(settings.workspace)
-        print_interrupted(f"{thread}{where}", waiting, terminal)
+        print_interrupted(f"{thread}{views.where_option(settings.workspace)}", waiting, terminal)
         return INTERRUPTED
     finally:
         agent.close()
-    pending = [interrupt.value for interrupt in waiting]
-    return finish(settings, find_run(settings, thread), pending, terminal, watch, undoable)
+    cards = [interrupt.value for interrupt in waiting]
+    return finish(settings, find_run(settings, thread), cards, terminal, watch, undoable)
 
 
 def _own_interrupt(waiting: Sequence[Interrupt]) -> Interrupt | None:

@@ -124,8 +124,8 @@ def repeats(event: RunEvent, failures: Iterable[str]) -> bool:
     data = event["data"]
     if event["type"] != "verdict" or data["verdict"] != "escalate":
         return False
-    said = one_line(data["reason"])
-    return any(why and said.endswith(f": {why.removeprefix('failed: ')}") for why in failures)
+    reason = one_line(data["reason"])
+    return any(why and reason.endswith(f": {why.removeprefix('failed: ')}") for why in failures)
 
 
 def is_aside(event: RunEvent) -> bool:

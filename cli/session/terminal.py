@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -171,7 +172,8 @@ class RunWatch:
     def _lively(self, mode: str, chunk: Any) -> None:
         if mode == "messages":
             message, metadata = chunk
-            if metadata.get("langgraph_node") in ANSWERING and sys.stdout.isatty():
+            spoken = metadata.get("langgraph_node") in ANSWERING and not isinstance(message, ToolMessage)
+            if spoken and sys.stdout.isatty():
                 self._view = with_answer_piece(self._view, message.text, str(message.id))
             return
         kind = chunk["type"] if mode == "custom" else ""

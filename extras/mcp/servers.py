@@ -24,8 +24,8 @@ from planwright.domain.errors import (
     EffectInDoubt,
     OverLimit,
     SetupError,
-    how_to_install,
 )
+from planwright.domain.plugins import how_to_install
 from planwright.domain.risk import Effect
 from planwright.extras.mcp.names import TOOL, plain_name, plain_names
 from planwright.extras.mcp.results import error_of, result_of

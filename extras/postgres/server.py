@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.errors import SetupError
+from planwright.domain.plugins import how_to_install
 from planwright.security.redaction.redactor import Redactor
 from planwright.store.marks.mark import Mark
 from planwright.store.owners import folder_of

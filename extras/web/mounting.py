@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from planwright.extras.web.application import build_application
 from planwright.graph.server import agent, credentials, settings
 from planwright.graph.serving.requests import PAGE, build_app
+from planwright.graph.serving.stateless import KeepingThreads
 from planwright.graph.serving.threads import ThreadsOfStore
 
 page = build_application(settings, agent, credentials, root=PAGE)
@@ -26,6 +27,7 @@ async def _lifespan(_: Starlette) -> AsyncIterator[None]:
 app = build_app(
     settings.server,
     credentials,
+    Middleware(KeepingThreads),
     Middleware(ThreadsOfStore, stores=agent.stores, credentials=credentials),
     page=page,
     lifespan=_lifespan,

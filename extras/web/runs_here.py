@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Mapping
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import PartsElsewhere, PlanwrightError
@@ -68,7 +68,8 @@ class RunsHere:
                 self._pass_on(thread_id, *chunk)
 
     def _pass_on(self, thread_id: str, message: BaseMessage, metadata: Mapping[str, object]) -> None:
-        if metadata.get("langgraph_node") in ANSWERING and message.text:
+        spoken = message.text and not isinstance(message, ToolMessage)
+        if spoken and metadata.get("langgraph_node") in ANSWERING:
             self._hear(thread_id, str(message.text), str(message.id))
 
     def _ended(self, task: asyncio.Task[None], thread_id: str, *, refused: bool) -> None:

@@ -24,8 +24,9 @@ from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.views import rendering as views
 from planwright.cli.views.agent_views import open_checked
 from planwright.cli.views.run_list import recorded_runs
-from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
+from planwright.domain.plugins import how_to_install
 from planwright.extras.web.served_pages import announced, hold_port, page_here
 from planwright.extras.web.web_command import PAGE_MODULES
 from planwright.security.credentials import Caller, read_credentials

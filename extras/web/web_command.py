@@ -10,7 +10,8 @@ from pathlib import Path
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.cli.session.logs import load_logged
 from planwright.cli.views import rendering as views
-from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.errors import SetupError
+from planwright.domain.plugins import how_to_install
 from planwright.extras.web.served_pages import opening_file, served_pages
 
 PAGE_MODULES = ("starlette", "uvicorn", "jinja2", "joserfc", "limits", "python_multipart")

@@ -11,7 +11,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from planwright.cli.session.logs import load_logged
-from planwright.domain.errors import SetupError, how_to_install
+from planwright.domain.errors import SetupError
+from planwright.domain.plugins import how_to_install
 from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.graph.building import build_graph

@@ -15,12 +15,15 @@ from planwright.domain.run_context import options_of, read_context
 from planwright.graph.entry.checks import (
     check_same_options,
     check_tenant,
+    nested,
     read_messages,
+    request_in,
     resuming,
     thread_of,
     to_be_closed,
     unfinished,
 )
+from planwright.models.conversation.thread_messages import is_of_a_call, is_sealed
 from planwright.records.queue.queue import END_OF_TIME, PROVIDER
 from planwright.records.runs import Run, new_run_id
 from planwright.records.stores import Stores
@@ -87,14 +90,15 @@ class Arrivals:
         run = await self._stores.runs.latest(thread_of(config))
         if not resuming(config) or run is None or (run.ended and not snapshot.created_at):
             return False
-        if isinstance(entry, Mapping) and self._redactor.text(read_messages(entry)[-1].text) != run.request:
+        request = isinstance(entry, Mapping) and request_in(read_messages(entry, inside=True))
+        if request and self._redactor.text(request) != run.request:
             raise RunError(
                 f"a node of your graph calls this agent twice: run {run.run_id} is of another call",
                 "give each call a node of its own",
             )
         return True
 
-    async def cancels_previous_run(self, entry: object, thread_id: str, context: object) -> bool:
+    async def cancels_previous_run(self, entry: object, config: RunnableConfig, context: object) -> bool:
         """Say whether a new message cancels the run before it.
 
         It does by `threads.new_input = cancel`, and where that run waits for a provider.
@@ -103,12 +107,12 @@ class Arrivals:
         """
         if entry is None or isinstance(entry, Command):
             return False
-        run = await self._stores.runs.latest(thread_id)
+        run = await self._stores.runs.latest(thread_of(config))
         if run is None or run.ended:
             return False
         if self._settings.threads.new_input != "cancel" and run.paused_for != PROVIDER:
             return False
-        self.new_run(entry, thread_id, context)
+        self.new_run(entry, run.thread_id, context, inside=nested(config))
         return True
 
     async def run_for(self, arrival: Arrival) -> tuple[Run, bool]:
@@ -128,7 +132,8 @@ class Arrivals:
             return await self._in_time(run), False
         if run is not None and not run.ended:
             raise unfinished(run, await self._stores.gates.of_thread(thread_id))
-        return self.new_run(entry, thread_id, arrival.context), True
+        inside = nested(arrival.config)
+        return self.new_run(entry, thread_id, arrival.context, inside=inside), True
 
     async def _in_time(self, run: Run) -> Run:
         """Ask for the end of a run whose session is past its time, as a worker would; return the run.
@@ -145,16 +150,24 @@ class Arrivals:
             await self._stores.runs.cancel(run.run_id, END_OF_TIME, mark.now, "expired")
         return await self._stores.runs.read(run.run_id) or run
 
-    def new_run(self, entry: object, thread_id: str, context: object, status: RunStatus = "running") -> Run:
+    def new_run(
+        self,
+        entry: object,
+        thread_id: str,
+        context: object,
+        status: RunStatus = "running",
+        *,
+        inside: bool = False,
+    ) -> Run:
         """Make the run of an input; nothing is written. Raises SetupError for one that cannot begin a run."""
-        messages = read_messages(entry)
+        messages = read_messages(entry, inside=inside)
         options = read_context(context)
         return Run(
             run_id=new_run_id(),
             thread_id=thread_id,
             tenant=options.tenant,
             status=status,
-            request=self._redactor.text(messages[-1].text),
+            request=self._redactor.text(request_in(messages)),
             messages=self._redactor.value(messages_to_dict(messages)),
             context=options_of(options),
             started_at=self._stores.time.now().isoformat(),
@@ -162,7 +175,7 @@ class Arrivals:
 
 
 def is_foreign(message: BaseMessage, runs: Collection[str]) -> bool:
-    """Say whether a message is neither a text of the user or of whoever built the agent, nor a run's answer.
+    """Say whether a message is neither a text of the user or of whoever built the agent, nor a run's own.
 
     A block that is no text, as a file, holds what the user has read as little as a mail of somebody else.
     """
@@ -170,4 +183,4 @@ def is_foreign(message: BaseMessage, runs: Collection[str]) -> bool:
         blocks = message.content if isinstance(message.content, list) else []
         return any(isinstance(block, dict) and block.get("type") != "text" for block in blocks)
     run_id = message.response_metadata.get("run_id")
-    return run_id not in runs
+    return run_id not in runs or (is_of_a_call(message) and not is_sealed(message))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ from planwright.approvals.decide import gate_of
 from planwright.checkpoints.saver import LEASE_KEY
 from planwright.domain.errors import PastCheckpoint, RunError, SetupError
 from planwright.domain.run_context import RunContext, read_context
+from planwright.models.conversation.thread_messages import is_of_a_call
 from planwright.records.consent.gate import Gate
 from planwright.records.runs import Run
 from planwright.settings.profile import RunProfile, in_force
@@ -76,8 +77,8 @@ def _place(config: RunnableConfig) -> str:
     return f"{place}.{config['configurable']['__pregel_task_id'][:8]}" if sent else place
 
 
-def read_messages(entry: object) -> list[BaseMessage]:
-    """Read the new messages of an input.
+def read_messages(entry: object, *, inside: bool = False) -> list[BaseMessage]:
+    """Read the new messages of an input; `inside` of a graph of the user's own others may have spoken since.
 
     Raises SetupError for none, for an empty or a huge one, and for texts that not every store can hold.
     """
@@ -88,21 +89,26 @@ def read_messages(entry: object) -> list[BaseMessage]:
         raise SetupError(
             "the input holds no messages", 'pass {"messages": [{"role": "user", "content": "…"}]}'
         ) from error
-    if messages and messages[-1].type in ("ai", "tool"):
+    if messages and messages[-1].type in ("ai", "tool") and not inside:
         raise SetupError(
             f"the newest message is of type {messages[-1].type}: no run goes on from words of a model",
             'end the input with what you want: {"role": "user", "content": "Go on"}',
         )
-    if not messages or messages[-1].type != "human" or not messages[-1].text.strip():
+    if not (request := request_in(messages if inside else messages[-1:])).strip():
         raise SetupError("the request is empty", 'say what to do: planwright run "What tickets are open?"')
     for message in messages:
         check_storable("the request", message.text)
-    if len(messages[-1].text) > MAX_REQUEST:
+    if len(request) > MAX_REQUEST:
         raise SetupError(
-            f"the request is {len(messages[-1].text):,} characters long, {MAX_REQUEST:,} are allowed",
+            f"the request is {len(request):,} characters long, {MAX_REQUEST:,} are allowed",
             "put the text into a file of the workspace and name the file instead",
         )
     return messages
+
+
+def request_in(messages: Sequence[BaseMessage]) -> str:
+    """Read the newest request among messages; "" where there is none."""
+    return next((message.text for message in reversed(messages) if message.type == "human"), "")
 
 
 def check_tenant(run: Run | None, context: object) -> None:
@@ -213,7 +219,7 @@ def _knows(snapshot: StateSnapshot, run: Run) -> bool:
 
 def _answers(message: BaseMessage, run_id: str) -> bool:
     """Say whether a message is the one that a run ended with."""
-    return bool(run_id == message.response_metadata.get("run_id"))
+    return bool(run_id == message.response_metadata.get("run_id")) and not is_of_a_call(message)
 
 
 def checkpoint_facts(thread_id: str, snapshot: StateSnapshot) -> Checkpointed:

@@ -31,6 +31,7 @@ from planwright.graph.available_parts import AvailableParts
 from planwright.graph.entry.arrivals import Arrival, Arrivals
 from planwright.graph.entry.checks import answered_by_id, nested, not_begun, profile_of
 from planwright.graph.entry.control import Control
+from planwright.graph.entry.outputs import paused_by_store
 from planwright.graph.entry.watching import Watching
 from planwright.records.audit.anchor import publish_head
 from planwright.records.runs import Run
@@ -139,7 +140,7 @@ class Door:
         except StoreFailed as error:
             reason = "storage"
             _LOG.error("run %s is paused: the store failed", run.run_id, extra=ids_of(run))
-            raise _paused(error, run) from error
+            raise paused_by_store(error, run) from error
         finally:
             if watching is not None:
                 watching.cancel()
@@ -296,9 +297,3 @@ class Door:
         admitted.invocation.check_writes()
         self.answering.shown_gates.show(run.run_id, ids := [gate.gate_id for gate in gates])
         _LOG.info("run %s waits at %s", run.run_id, ", ".join(ids), extra=ids_of(run))
-
-
-def _paused(error: StoreFailed, run: Run) -> StoreFailed:
-    """Say of a fault of the store what becomes of the run that met it."""
-    step = f"{error.next_step}; then go on, nothing is done twice: planwright resume {run.thread_id}"
-    return type(error)(f"{error.cause}; run {run.run_id} is paused", step)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig, RunnablePassthrough
+from collections.abc import Mapping, Sequence
+
+from langchain_core.messages import AIMessage, AnyMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 
 from planwright.domain.results import answer_id
 from planwright.models.providers.common_form import REASONING
@@ -12,17 +14,35 @@ from planwright.state.invocation import Invocation
 
 
 async def emit_answer(runs: Runs, answer: str, invocation: Invocation, config: RunnableConfig) -> None:
-    """Tell the answer to who watches, and write it down, once a run: from then on it is the answer.
-
-    LangGraph streams the messages that something of the name of a node returns, unless one with its id was
-    streamed before (`StreamMessagesHandler`, 1.2); its `push_message` repeats those.
-    """
+    """Tell the answer to who watches, and write it down, once a run: from then on it is the answer."""
     if not invocation.emit("agent_message", {"content": answer}, "run"):
         return
     runs.tell(invocation.lease, answer)
-    named: RunnableConfig = {**config, "run_name": str(config["metadata"]["langgraph_node"])}
-    says: RunnablePassthrough[AIMessage] = RunnablePassthrough()
-    await says.ainvoke(closing_message(invocation, answer), named)
+    await emit_messages([closing_message(invocation, answer)], config)
+
+
+async def emit_messages(
+    messages: Sequence[AnyMessage],
+    config: RunnableConfig,
+    place: Mapping[str, object] | None = None,
+    *,
+    seen: Sequence[AnyMessage] = (),
+) -> None:
+    """Stream messages before the state has them, as those of this node or of the one that a place names.
+
+    LangGraph streams the messages that something of the name of a node returns, unless one with its id was
+    streamed before or came in (`StreamMessagesHandler`, 1.2); its `push_message` repeats those. What an
+    earlier stream of the run has told is `seen`.
+    """
+    if not messages and not seen:
+        return
+    metadata = {**config["metadata"], **(place or {})}
+    named: RunnableConfig = {**config, "metadata": metadata, "run_name": str(metadata["langgraph_node"])}
+
+    async def says(_: object) -> list[AnyMessage]:
+        return [*messages]
+
+    await RunnableLambda(says).ainvoke({"messages": [*seen]}, named)
 
 
 def closing_message(invocation: Invocation, answer: str) -> AIMessage:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.utils.utils import LC_ID_PREFIX
 
 from planwright.models.conversation.call_arguments import flaw_of, whole
 from planwright.models.conversation.provider_data import carried
@@ -14,6 +15,8 @@ from planwright.models.replies.truncated import why_unfinished
 from planwright.prompts.fence import OURS
 
 UNANSWERED = "no result: the call was not made, or its answer was lost"
+STREAMED = "streamed_as"
+"""Names (in `response_metadata`) the id that pages know a reply by, where LangChain made it."""
 UNREAD = "the call could not be read"
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
@@ -69,8 +72,10 @@ def normalise(reply: AIMessage, id_: str, taken: Iterable[str]) -> tuple[AIMessa
         calls.append({"name": spelled or "unnamed", "args": {} if bad_args else args, "id": call_id})
     text = whole(_text(reply.content))
     own_data = carried(reply, renamed)
-    usage = reply.usage_metadata
-    return AIMessage(text, tool_calls=calls, id=id_, usage_metadata=usage, additional_kwargs=own_data), wrong
+    streamed = {STREAMED: reply.id} if (reply.id or "").startswith(LC_ID_PREFIX) else {}
+    clean = AIMessage(text, tool_calls=calls, id=id_, additional_kwargs=own_data, response_metadata=streamed)
+    clean.usage_metadata = reply.usage_metadata
+    return clean, wrong
 
 
 def _text(content: object) -> str:

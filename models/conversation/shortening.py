@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
+from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.messages.utils import count_tokens_approximately
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, SetupError
 from planwright.models.calling import Models
+from planwright.models.conversation.calls_done import lines_of_calls, newest_lines
 from planwright.models.conversation.provider_data import size_of
+from planwright.models.conversation.thread_messages import as_fields, of_thread
 from planwright.models.model_calls import Prompt
 from planwright.prompts import as_data, render
 from planwright.settings.context import ContextSettings
@@ -22,6 +24,7 @@ from planwright.state.loop_budget import LoopBudget
 from planwright.state.node import Node
 
 SUMMARY_TOKENS = 1024
+ROOM = 2  # a character for the calls that are left out for so many tokens of the rest: an eighth of it
 
 
 class Shortening:
@@ -40,7 +43,8 @@ class Shortening:
             except ContextOverflow:
                 before, invocation = state.get("compacted"), invocation_of(config)
                 key = f"{shortened.__name__}.context"
-                compacted = await self.of(state["messages"], before, state["route"], invocation, key)
+                messages = of_thread(state["messages"])
+                compacted = await self.of(messages, before, state["route"], invocation, key)
                 if compacted == before:
                     raise
                 return {"compacted": compacted, **await node({**state, "compacted": compacted}, config)}
@@ -99,7 +103,7 @@ class Shortening:
         prompt = Prompt(
             role="compaction",
             system=render("compaction"),
-            user=as_data([_summary_input(message) for message in seen[:at]]),
+            user=as_data([as_fields(message) for message in seen[:at]]),
             timeout_s=self._limits.compact_timeout_s,
             max_tokens=SUMMARY_TOKENS,
         )
@@ -107,7 +111,8 @@ class Shortening:
             summary = await self._models.complete(route, prompt, invocation, key, lanes)
         except (ModelError, LimitExceeded, SetupError):
             return None
-        return leaving_out(seen, at, compacted, summary.strip()) if summary.strip() else None
+        room = int(self._limits.truncate_to * route.context) // ROOM
+        return leaving_out(seen, at, compacted, summary.strip(), room) if summary.strip() else None
 
 
 def boundary(seen: Sequence[AnyMessage], share: float) -> int:
@@ -129,26 +134,25 @@ def cut_off(
     newest = summed or compacted
     seen, shorter = visible_messages(messages, newest), newest
     for at in places_to_cut(seen):
-        shorter = leaving_out(seen, at, newest, newest.summary if newest else "")
+        shorter = leaving_out(seen, at, newest, newest.summary if newest else "", most // ROOM)
         if count_tokens_approximately(visible_messages(messages, shorter)) <= most:
             break
     return shorter
 
 
 def leaving_out(
-    seen: Sequence[AnyMessage], at: int, before: Compaction | None, summary: str
+    seen: Sequence[AnyMessage], at: int, before: Compaction | None, summary: str, room: int
 ) -> Compaction | None:
-    """Leave out the first messages of what is seen; the newest request stays, wherever it stands."""
+    """Leave out the first messages of what is seen; the newest request stays, wherever it stands.
+
+    What their calls did is as_fields in at most `room` characters.
+    """
     own = [message for message in seen if not str(message.id).startswith(SUMMARY_ID)]
     retained = next((str(message.id) for message in reversed(own) if message.type == "human"), "")
     cut = [str(message.id) for message in own[: at - (len(seen) - len(own))] if message.id != retained]
     if not cut:
         return before
-    earlier = before.left_out if before else 0
-    return Compaction(upto=cut[-1], summary=summary, kept=retained, left_out=earlier + len(cut))
-
-
-def _summary_input(message: AnyMessage) -> dict[str, Any]:
-    fields: dict[str, Any] = {"from": message.type, "text": message.text}
-    calls = [[c["name"], c["args"]] for c in message.tool_calls] if isinstance(message, AIMessage) else []
-    return {**fields, "calls": calls} if calls else fields
+    earlier, done = (before.left_out, before.done) if before else (0, ())
+    gone = [message for message in own if str(message.id) in cut]
+    done = newest_lines([*done, *lines_of_calls(gone)], room)
+    return Compaction(upto=cut[-1], summary=summary, kept=retained, left_out=earlier + len(cut), done=done)

@@ -15,7 +15,6 @@ from planwright.domain.errors import (
     ModelOutputInvalid,
     ModelRejected,
     ModelUnavailable,
-    NoUsableReply,
 )
 from planwright.models.failover.retry_after import retry_after
 from planwright.security.egress.unreachable import address_of, why_unreachable
@@ -55,6 +54,12 @@ _NOT_SENT = frozenset(
 )
 _STUMBLED = frozenset(("ValueError", "LookupError", "TypeError", "AttributeError", "RecursionError"))
 _SDKS = ("openai.", "langchain_openai.", "langchain_core.")
+
+
+class NoUsableReply(ModelUnavailable):
+    """The provider took the call, and nothing of use came of it: the same call would be paid for again."""
+
+    is_away = False
 
 
 def classify(error: Exception, provider: str, *, in_code: bool = False) -> ModelError | None:

@@ -9,10 +9,10 @@ from planwright.domain.memory_proposal import WRITE, Proposal
 from planwright.domain.results import TERMINAL
 from planwright.execution.memory_by_rule import Remembering
 from planwright.execution.memory_proposals import Proposing
-from planwright.execution.run_deeds import accounted_answer
 from planwright.models.calling import Models
 from planwright.models.conversation.answer import emit_answer
 from planwright.models.conversation.title import title_by
+from planwright.records.effects.run_deeds import accounted_answer
 from planwright.records.stores import Stores
 from planwright.settings.memory import MemorySettings
 from planwright.state.agent_state import AgentState, AgentUpdate, ModelRoute

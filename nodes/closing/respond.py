@@ -7,8 +7,10 @@ from pydantic import JsonValue
 
 from planwright.domain.errors import ContextOverflow, LimitExceeded, ModelError, ModelInterrupted
 from planwright.execution.run_account import RunAccount, account_of_run, without_defaults
+from planwright.execution.step_accounts import step_messages
 from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
+from planwright.models.conversation.answer import emit_messages
 from planwright.models.conversation.call_arguments import wire_name
 from planwright.models.conversation.final_text import NOTHING, part
 from planwright.models.model_calls import Prompt
@@ -16,13 +18,14 @@ from planwright.models.replies.written_calls import written_call
 from planwright.presentation.answering import answer_from_results
 from planwright.prompts import instructed, section
 from planwright.records.stores import Stores
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.node import Node, ended_by
 
 
 def respond(
-    models: Models, stores: Stores, surroundings: SurroundingsReader
+    models: Models, stores: Stores, surroundings: SurroundingsReader, settings: Settings
 ) -> Node[AgentState, AgentUpdate]:
     """Write the answer with one model call; when that fails or is cut off, the results speak for themselves.
 
@@ -32,7 +35,8 @@ def respond(
 
     async def respond(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, account = invocation_of(config), await account_of_run(state, stores)
-        results, status, told = account.results, account.status, bool(state["route"].embedded)
+        results, status, complete = account.results, account.status, bool(state["route"].embedded)
+        await emit_messages(await step_messages(state, stores, settings.tools.result_limit), config)
         if status == "cancelled":
             answer = f"Cancelled by {invocation.cancelled_by}.\n{answer_from_results(results)}"
             return {"answer": answer, "status": status, "tells_deeds": True}
@@ -45,7 +49,7 @@ def respond(
             invocation.pause_if_away(error)
             if not results:
                 return {"answer": without_words(error), "status": "failed"}
-            told = True
+            complete = True
             unworded = f"(The model could not put this into words: {error.cause})"
             text = f"{answer_from_results(results)}\n{unworded}"
         except LimitExceeded as error:
@@ -58,13 +62,13 @@ def respond(
         if not text.strip() and not results:
             return {"answer": NOTHING, "status": "failed"}
         if not text.strip():
-            text, told = answer_from_results(results), True
+            text, complete = answer_from_results(results), True
         if not state["route"].embedded:  # that one tells of every result by itself
             rejected = answer_from_results([entry for entry in results if entry["status"] == "rejected"])
             text = "\n".join(
                 filter(None, [*(map(str, account.refused) if account.refused else [rejected]), text])
             )
-        return {"answer": text, "status": status, "tells_deeds": told}
+        return {"answer": text, "status": status, "tells_deeds": complete}
 
     return respond
 

@@ -7,9 +7,11 @@ from langchain_core.runnables import RunnableConfig
 from planwright.approvals.gate import emit_decision
 from planwright.domain.results import TERMINAL
 from planwright.execution.run_account import DONE
-from planwright.execution.run_deeds import accounted_answer
+from planwright.execution.step_accounts import calls_of_run
 from planwright.models.conversation.answer import closing_message, emit_answer
+from planwright.records.effects.run_deeds import accounted_answer
 from planwright.records.stores import Stores
+from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node
@@ -17,8 +19,8 @@ from planwright.state.node import Node
 CHANGED = "The state of this run was changed from outside before it had ended."
 
 
-def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
-    """Record the agent's message and how the run ended."""
+def session_close(stores: Stores, settings: Settings) -> Node[AgentState, AgentUpdate]:
+    """Record the agent's message and how the run ended; its calls go before that into the conversation."""
 
     async def session_close(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
@@ -33,12 +35,13 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
         if run is not None and run.answer is not None:
             answer = run.answer  # it was told
         else:
-            told: AgentState = {**state, "answer": answer}
-            answer = await accounted_answer(told, status, invocation.run_id, stores)
+            ended: AgentState = {**state, "answer": answer}
+            answer = await accounted_answer(ended, status, invocation.run_id, stores)
         now = invocation.clock()
         for gate in await stores.gates.of_run(invocation.run_id):
             emit_decision(gate, invocation)  # of those that nobody waited for any more, too
         spent = await stores.budgets.spent_by(invocation.lease, now)
+        calls = await calls_of_run(state, stores, settings.tools.result_limit)
         await emit_answer(stores.runs, answer, invocation, config)
         invocation.emit("budget_update", {**vars(spent)}, "run")
         used = {name: value for name, value in vars(spent).items() if name != "calls"}
@@ -49,6 +52,7 @@ def session_close(stores: Stores) -> Node[AgentState, AgentUpdate]:
             invocation.emit("task_completed" if done else "task_failed", {"status": status}, "task")
         invocation.emit("run_end", {"status": status, "estimated": estimated, "used": used}, "run")
         stores.runs.end(invocation.lease, status, answer, now)
-        return {"messages": [closing_message(invocation, answer)], "status": status, "answer": answer}
+        update: AgentUpdate = {"messages": [*calls, closing_message(invocation, answer)], "calls": []}
+        return {**update, "status": status, "answer": answer}
 
     return session_close

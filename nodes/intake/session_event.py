@@ -63,6 +63,7 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
             "executed": None,
             "answer": "",
             "tells_deeds": False,
+            "calls": [],
             **inherited,
         }
 

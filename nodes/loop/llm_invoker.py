@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import (
@@ -20,6 +20,7 @@ from planwright.execution.grants import LoopTools
 from planwright.execution.tool_calls import record_calls, schemas, with_shared_gate
 from planwright.execution.tool_offer import answer_searches, search_schema
 from planwright.models.calling import Models
+from planwright.models.conversation.answer import emit_messages
 from planwright.models.conversation.final_text import (
     NOT_CALLED,
     at_a_limit,
@@ -31,6 +32,7 @@ from planwright.models.conversation.final_text import (
 )
 from planwright.models.conversation.history import normalise, repair
 from planwright.models.conversation.shortening import Shortening
+from planwright.models.conversation.thread_messages import last_results
 from planwright.models.model_calls import ChatPrompt
 from planwright.models.replies.written_calls import written_call
 from planwright.planning.reply_order import in_stages
@@ -57,14 +59,13 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             return {"outcome": stopped}
         granted = await own.granted(state, invocation)
         tools = await own.named(granted, invocation)
-        steering = _steering(state, turn)
-        world = await own.reader.surroundings(granted, invocation)
+        steering, world = _steering(state, turn), await own.reader.surroundings(granted, invocation)
         prompt = _prompt(state, steering, profile.instructions, world)
         key, fitted = f"{loop.lane}.{turn}", state.get("fitted") == turn
         wire = [*schemas(tools), *search_schema(granted)]
         if not fitted and shortening.needed(prompt, loop.route, wire):
             return {"crowded": True}
-        chat = ChatPrompt("agent", prompt, wire, place=invocation.front if loop.lane == "main" else None)
+        chat = ChatPrompt("agent", prompt, wire, place=await _stage(state, invocation, config))
         try:
             reply, notes = await _ask(models, chat, key, loop, invocation)
         except (LimitExceeded, ModelError, SetupError) as error:
@@ -81,8 +82,7 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
             return _ended(question, question.text, clean, [*steering, *notes], turn)
         allowed = own.reader.registry.within(profile)
         read, added = answer_searches(_asking_alone(loop, read), clean, allowed, loop.goal, granted)
-        read = await own.within_limits(await own.not_repeated(read, invocation), invocation)
-        calls = in_stages(with_shared_gate(read, key))
+        calls = in_stages(with_shared_gate(await own.to_make(read, invocation), key))
         return {
             "conversation": [*steering, *notes, clean],
             "turn": turn,
@@ -96,6 +96,17 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         }
 
     return llm_invoker
+
+
+async def _stage(
+    state: LoopState, invocation: Invocation, config: RunnableConfig
+) -> Mapping[str, object] | None:
+    """Name the node as whose words the main loop streams; what its last calls brought goes first."""
+    if state["loop"].lane != "main":
+        return None
+    results = last_results(state["conversation"], invocation.run_id)
+    await emit_messages(results, config, invocation.front)
+    return invocation.front
 
 
 def _ended(
@@ -178,9 +189,10 @@ def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome
 
 
 def call_ids(conversation: list[AnyMessage]) -> set[str]:
-    """List the ids of every call that was made so far."""
+    """List the ids of every call that was made so far, or that somebody has brought a result for."""
     replies = (message for message in conversation if isinstance(message, AIMessage))
-    return {str(call["id"]) for reply in replies for call in reply.tool_calls}
+    results = {message.tool_call_id for message in conversation if isinstance(message, ToolMessage)}
+    return results | {str(call["id"]) for reply in replies for call in reply.tool_calls}
 
 
 def _steering(state: LoopState, turn: int) -> list[AnyMessage]:

@@ -28,6 +28,7 @@ from planwright.execution.planner_message import aftermath, opening
 from planwright.execution.run_so_far import read_so_far
 from planwright.execution.surroundings import surroundings_reader, table_names
 from planwright.models.calling import Models
+from planwright.models.conversation.thread_messages import is_of_a_call
 from planwright.models.model_calls import Prompt
 from planwright.models.providers.matching import on_offer
 from planwright.models.roles import role_route
@@ -132,7 +133,7 @@ def compiled_context(
     task, seen = state["task"], visible_messages(state["messages"], state.get("compacted"))
     return {
         "task": task.task,
-        "history": history(seen) if task.depends_on_chat_history else [],
+        "history": history(seen) if task.depends_on_chat_history or any(map(is_of_a_call, seen)) else [],
         "memories": list(task.memories),
         "capabilities": _described(shortlisted),
         "findings": [str(finding) for finding in state.get("findings", [])],

@@ -8,6 +8,7 @@ from langchain_core.runnables import RunnableConfig
 from planwright.domain.clock import AttendedTimeout
 from planwright.execution.surroundings import SurroundingsReader
 from planwright.models.calling import Models
+from planwright.models.conversation.thread_messages import as_fields
 from planwright.models.json_reply import read_json
 from planwright.models.model_calls import Prompt
 from planwright.prompts import render, section
@@ -73,8 +74,7 @@ async def recall_memories(memories: Memories, request: str, invocation: Invocati
     return tuple(memory.text for memory in memories_by_rank)
 
 
-def history(messages: list[AnyMessage], limit: int = 20) -> list[dict[str, str]]:
-    """List the messages before the newest of the user's, oldest first."""
+def history(messages: list[AnyMessage]) -> list[dict[str, object]]:
+    """List all messages but the newest of the user's, oldest first; calls and results are among them."""
     newest = max((n for n, message in enumerate(messages) if message.type == "human"), default=0)
-    earlier = messages[max(0, newest - limit) : newest]
-    return [{"from": message.type, "text": message.text} for message in earlier]
+    return [as_fields(message) for message in [*messages[:newest], *messages[newest + 1 :]]]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -35,7 +34,7 @@ from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
 from planwright.records.consent.gate import gate_id
-from planwright.records.effects.effect_limits import count_effects
+from planwright.records.effects.effect_limits import effects_had
 from planwright.records.effects.ledger import Ledger
 from planwright.records.plans import PlanGate, Plans
 from planwright.records.stores import Stores
@@ -47,10 +46,6 @@ from planwright.state.node import Node
 
 Outcome = Literal["ok", "reclassify", "replan", "reject"]
 FROM_A_PERSON = frozenset(("rejected", "feedback"))
-
-
-async def _effects_of(run_id: str, stores: Stores) -> int:
-    return await stores.database.read(lambda connection: count_effects(connection, run_id))
 
 
 def verify(
@@ -70,12 +65,12 @@ def verify(
             return {"status": "cancelled", "answer": f"Cancelled by {by}; nothing was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-        spent = replace(spent, effects=await _effects_of(invocation.run_id, stores))
+        effects = await effects_had(invocation.run_id, stores.database)
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
-            examine, plan, rules, invocation.run_id, results, spent
+            examine, plan, rules, invocation.run_id, results, spent, effects
         )
         new = [entry for entry in checked if entry.step.id not in done]
         findings += dropped(new, earlier, registry)

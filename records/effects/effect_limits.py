@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from planwright.domain.errors import BudgetExceeded
 from planwright.settings.agents import RunBudgetSettings
+from planwright.store.database import Database
 
 _COUNT = "SELECT count(*) FROM effects WHERE run_id = ?"
 
@@ -30,6 +31,11 @@ def refuse_more_effects(
 def count_effects(connection: sqlite3.Connection, run_id: str) -> int:
     """Count the effects of a run, those that failed included."""
     return int(connection.execute(_COUNT, (run_id,)).fetchone()[0])
+
+
+async def effects_had(run_id: str, database: Database) -> int:
+    """Count the effects of a run, as they are on record by now."""
+    return await database.read(lambda connection: count_effects(connection, run_id))
 
 
 def too_many_effects(limits: RunBudgetSettings, had: int) -> BudgetExceeded:

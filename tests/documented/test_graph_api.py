@@ -13,6 +13,7 @@ from langgraph.errors import GraphRecursionError
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from tests.documented.conftest import MESSAGE, Play, differs
+from tests.scenarios.conftest import said
 
 
 class Heard(BaseCallbackHandler):
@@ -59,7 +60,7 @@ def test_input_schema(reading: Play) -> None:
 def test_messages(reading: Play, messages: Any) -> None:
     """Messages come as objects, pairs, dicts or text, and are made message objects."""
     output = reading.agent.invoke({"messages": messages}, reading.config)
-    assert [message.text for message in output["messages"]] == ["Do it", "the answer"]
+    assert [message.text for message in said(output["messages"])] == ["Do it", "the answer"]
 
 
 def test_messages_get_ids(reading: Play) -> None:
@@ -73,7 +74,7 @@ def test_a_message_takes_the_place_of_its_id(ended: Play) -> None:
     """A message with the id of another takes its place."""
     first = ended.agent.get_state(ended.config).values["messages"][0]
     output = ended.agent.invoke({"messages": [HumanMessage("Again", id=first.id)]}, ended.config)
-    assert [message.text for message in output["messages"]] == ["Again", "the answer", "another answer"]
+    assert [message.text for message in said(output["messages"])] == ["Again", "the answer", "another answer"]
 
 
 @differs("a run begins with words of the user; messages are removed with `update_state`")
@@ -84,7 +85,7 @@ def test_remove_messages(ended: Play) -> None:
     with pytest.raises(SetupError):
         ended.agent.invoke(remove, ended.config)
     ended.agent.update_state(ended.config, remove, as_node="session_close")
-    assert len(ended.agent.get_state(ended.config).values["messages"]) == 1
+    assert len(said(ended.agent.get_state(ended.config).values["messages"])) == 1
 
 
 def test_context(reading: Play) -> None:

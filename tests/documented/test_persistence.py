@@ -9,6 +9,7 @@ from langgraph.types import StateSnapshot
 
 from planwright.domain.errors import SetupError
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
+from tests.scenarios.conftest import said
 
 
 def test_state(ended: Play) -> None:
@@ -87,13 +88,20 @@ def test_threads_are_apart(ended: Play) -> None:
     """Each thread has a state of its own."""
     other = {"configurable": {"thread_id": "other"}}
     ended.agent.invoke(MESSAGE, other)
-    assert len(ended.agent.get_state(ended.config).values["messages"]) == 2
+    assert len(ended.agent.get_state(ended.config).values["messages"]) == 4
 
 
 def test_a_thread_goes_on(ended: Play) -> None:
     """A second input on a thread finds the messages of the first."""
     output = ended.agent.invoke(MESSAGE, ended.config)
-    assert [message.type for message in output["messages"]] == ["human", "ai"] * 2
+    assert [message.type for message in output["messages"]] == ["human", "ai", "tool", "ai"] * 2
+
+
+def test_a_conversation_holds_calls_and_results(ended: Play) -> None:
+    """A conversation holds the calls of a model and a `ToolMessage` for each, with ids of their own."""
+    messages = ended.agent.get_state(ended.config).values["messages"]
+    assert messages[1].tool_calls[0]["id"] == messages[2].tool_call_id
+    assert len({message.id for message in messages}) == len(messages)
 
 
 def test_no_thread(reading: Play) -> None:
@@ -115,7 +123,7 @@ def test_update_state(waiting: Play) -> None:
 def test_update_goes_through_the_reducer(ended: Play) -> None:
     """An update of a channel with a reducer is joined with what is there."""
     ended.agent.update_state(ended.config, {"messages": [("ai", "by the way")]}, as_node="session_close")
-    texts = [message.text for message in ended.agent.get_state(ended.config).values["messages"]]
+    texts = [message.text for message in said(ended.agent.get_state(ended.config).values["messages"])]
     assert texts == ["Wipe it", "the answer", "by the way"]
 
 
@@ -153,7 +161,8 @@ def test_delete_thread(ended: Play) -> None:
 def test_copy_of_messages(ended: Play) -> None:
     """Values read from a checkpoint have the types that were written: messages, models, tuples."""
     values = ended.agent.get_state(ended.config).values
-    assert [type(message).__name__ for message in values["messages"]] == ["HumanMessage", "AIMessage"]
+    types = [type(message).__name__ for message in values["messages"]]
+    assert types == ["HumanMessage", "AIMessage", "ToolMessage", "AIMessage"]
     assert type(values["plan"]).__name__ == "Plan"
 
 

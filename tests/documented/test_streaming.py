@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
-from langchain_core.messages import AIMessage, AIMessageChunk
+from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langgraph.types import Command
 
 from tests.documented.conftest import APPROVE, MESSAGE, Play
@@ -48,9 +48,17 @@ def test_messages_of_a_loop_come_once(calling: Play) -> None:
     waiting = calling.agent.get_state(calling.config).interrupts
     answer: Any = Command(resume={gate.id: APPROVE for gate in waiting})
     pairs += calling.agent.stream(answer, calling.config, stream_mode="messages")
+    brought = [chunk.tool_call_id for chunk, _ in pairs if isinstance(chunk, ToolMessage)]
+    assert brought == ["c0", "c1"]
     spoken = [chunk for chunk, _ in pairs if isinstance(chunk, AIMessage)]
     assert "".join(chunk.text for chunk in spoken) == calling.agent.get_state(calling.config).values["answer"]
     assert [call["args"] for chunk in spoken for call in chunk.tool_calls] == [{"name": "a"}, {"name": "b"}]
+
+
+def test_messages_of_tools(reading: Play) -> None:
+    """`messages` streams what nodes return as messages, too: a `ToolMessage` for each call."""
+    results = [chunk for chunk, _ in chunks(reading, "messages") if isinstance(chunk, ToolMessage)]
+    assert [result.name for result in results] == ["work__read"]
 
 
 def test_messages_name_their_node(reading: Play) -> None:
@@ -128,10 +136,8 @@ def test_invoke_with_a_mode(reading: Play) -> None:
 def test_stream_of_a_resume(waiting: Play) -> None:
     """A resume streams like a beginning."""
     answer: Any = Command(resume={"decisions": [{"type": "approve"}]})
-    text = "".join(
-        chunk.text for chunk, _ in waiting.agent.stream(answer, waiting.config, stream_mode="messages")
-    )
-    assert text == "the answer"
+    pairs = list(waiting.agent.stream(answer, waiting.config, stream_mode="messages"))
+    assert "".join(chunk.text for chunk, _ in pairs if isinstance(chunk, AIMessage)) == "the answer"
 
 
 def test_parts(reading: Play) -> None:

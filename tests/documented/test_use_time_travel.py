@@ -9,6 +9,7 @@ from langgraph.types import Command
 
 from planwright.domain.errors import RunError
 from tests.documented.conftest import APPROVE, Play, differs
+from tests.scenarios.conftest import said
 
 
 def before(play: Play, node: str) -> Any:
@@ -35,7 +36,7 @@ def test_another_message(ended: Play) -> None:
     agent = ended.scene.agent(plan, "another answer")
     first = ended.history()[-1]
     output = agent.invoke({"messages": [("user", "Something else")]}, first.config)
-    assert [message.text for message in output["messages"]] == ["Something else", "another answer"]
+    assert [message.text for message in said(output["messages"])] == ["Something else", "another answer"]
 
 
 def test_history_is_kept(ended: Play) -> None:

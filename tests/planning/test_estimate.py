@@ -27,12 +27,11 @@ def limits(**given: Any) -> RunLimits:
     [
         (limits(), Spent(10**9, 10**6, 10**12, 9, 0)),
         (limits(tool_calls=2), NOTHING),
-        (limits(effects=3), Spent(0, 0, 0, 0, 0, effects=1)),
         (limits(tokens=4396), NOTHING),
         (limits(tokens=5396), Spent(1000, 0, 0, 1, 0)),
         (limits(cost=Decimal("0.0000106")), NOTHING),
     ],
-    ids=["no limits", "calls", "effects", "tokens", "tokens beside those used", "cost"],
+    ids=["no limits", "calls", "tokens", "tokens beside those used", "cost"],
 )
 def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent) -> None:
     assert over_budget(NEEDED, spent, within) == []
@@ -47,12 +46,6 @@ def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent
             Spent(0, 2, 0, 1, 0),
             "budget_exceeded: 2 calls planned, 1 left of budgets.run.tool_calls"
             " (raise budgets.run.tool_calls)",
-        ),
-        (
-            NEEDED,
-            limits(effects=3),
-            Spent(0, 0, 0, 0, 0, effects=2),
-            "budget_exceeded: 2 effects planned, 1 left of budgets.run.effects (raise budgets.run.effects)",
         ),
         (
             AGENTIC,
@@ -83,7 +76,7 @@ def test_a_plan_that_just_fits_in_is_let_through(within: RunLimits, spent: Spent
             " $0.04 left of budgets.run.cost (raise budgets.run.cost)",
         ),
     ],
-    ids=["calls", "effects", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
+    ids=["calls", "calls of an agent", "tokens", "of an agent's own limit", "cost"],
 )
 def test_a_plan_that_does_not_fit_in_is_a_finding(
     needed: Estimate, within: RunLimits, spent: Spent, says: str
@@ -125,3 +118,11 @@ def test_the_estimate_of_a_run_is_what_it_used_and_what_its_plan_needs() -> None
 )
 def test_the_card_says_what_is_known_and_that_it_may_be_more(card: dict[str, Any], says: str) -> None:
     assert model_use_text(card) == says
+
+
+def test_effects_that_the_run_had_count() -> None:
+    assert over_budget(NEEDED, NOTHING, limits(effects=3), effects=1) == []
+    (finding,) = over_budget(NEEDED, NOTHING, limits(effects=3), effects=2)
+    assert str(finding) == (
+        "budget_exceeded: 2 effects planned, 1 left of budgets.run.effects (raise budgets.run.effects)"
+    )

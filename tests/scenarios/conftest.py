@@ -182,6 +182,11 @@ class Scene:
         return json.dumps({"workspace": str(self.workspace), "entries": entries, **job})
 
 
+def said(messages: Sequence[Any]) -> list[Any]:
+    """List the messages of a conversation that are words: no calls, and no results of them."""
+    return [each for each in messages if each.type != "tool" and not getattr(each, "tool_calls", None)]
+
+
 def _environment() -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PLANWRIGHT_", "OPENAI_"))}
     return kept | ({URL: os.environ[URL]} if URL in os.environ else {})

@@ -278,7 +278,7 @@ def test_no_result_of_another_run_can_be_read(scene: Scene, ref: str) -> None:
     calls = scene.calls(("results__read", {"ref": ref or elsewhere}))
     model = scripted(scene.calls(("files__read", {"path": "other.md"})), calls, "the answer")
     scene.ask(limited(scene, model), "Read the file")
-    assert "no result of this run is" in results(model)[1]
+    assert "no result of this thread is" in results(model)[1]
 
 
 @pytest.mark.parametrize(

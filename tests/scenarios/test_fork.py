@@ -9,6 +9,7 @@ import pytest
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import whole_json
 from planwright.domain.results import StepResult
+from tests.scenarios.conftest import said
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -231,8 +232,8 @@ def test_a_fork_carries_the_conversation_up_to_its_request(scene: Scene) -> None
     scene.ask(agent)
     scene.ask(agent, "Do it again")
     output = fork(scene, agent)
-    said = ["Do it", "the first answer", "Do it again", "the answer of the fork"]
-    assert [message.text for message in output["messages"]] == said
+    words = ["Do it", "the first answer", "Do it again", "the answer of the fork"]
+    assert [message.text for message in said(output["messages"])] == words
 
 
 def test_an_older_run_of_a_thread_is_forked_by_its_id(scene: Scene) -> None:
@@ -248,7 +249,7 @@ def test_an_older_run_of_a_thread_is_forked_by_its_id(scene: Scene) -> None:
     first = run_of(scene, scene.thread)
     scene.ask(agent, "Do it again")
     output = fork(scene, agent, first, rerun=[READ])
-    assert [message.text for message in output["messages"]] == ["Do it", "the answer of the fork"]
+    assert [message.text for message in said(output["messages"])] == ["Do it", "the answer of the fork"]
     assert scene.done == [READ, "second", READ]
 
 

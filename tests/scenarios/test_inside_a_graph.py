@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.domain.errors import RunError, SetupError
 from planwright.domain.run_context import RunContext
+from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -293,3 +294,42 @@ def test_a_node_that_begins_as_its_graph_is_resumed_takes_its_input(scene: Scene
         app.invoke({"messages": [("user", f"before {answer}")]}, scene.config, interrupt_before=["n"])
         assert app.invoke(None, scene.config)["heard"][-1] == answer
     assert scene.done == ["r", "r"]
+
+
+def in_a_row(first: Agent, second: Agent, saver: Any) -> Any:
+    """Build a graph in which one agent works after another."""
+    graph = StateGraph(Mine)
+    graph.add_node("one", first)
+    graph.add_node("two", second)
+    graph.add_edge(START, "one")
+    graph.add_edge("one", "two")
+    graph.add_edge("two", END)
+    return graph.compile(checkpointer=saver)
+
+
+@pytest.mark.parametrize("saved", [True, False], ids=["with a saver", "without"])
+@pytest.mark.parametrize("way", ["never", "always"])
+def test_two_agents_in_a_row(scene: Scene, way: str, saved: bool) -> None:
+    does = "write" if saved else "read"  # without a saver nobody can be asked
+
+    def model(name: str, said: str) -> ScriptedModel:
+        call = scene.calls((f"work__{does}", {"name": name}))
+        plan = scene.plan(scene.step(name, f"work.{does}"))
+        task = ['{"task": "Write"}'] if name == "b" and way == "always" else []
+        return ScriptedModel(replies=[*task, call if way == "never" else plan, said])
+
+    models = model("a", "First."), model("b", "Second.")
+    options: dict[str, Any] = {"planning": {"mode": way}, "approval": {"plan": "never", "risk": "Critical"}}
+    agents = [scene.agent(model=each, **options) for each in models]
+    app = in_a_row(agents[0], agents[1], InMemorySaver(serde=AllowListedSerializer()) if saved else None)
+    output = app.invoke({"messages": [("user", "Write")]}, scene.config)
+    while output.get("__interrupt__"):  # the second comes after words of others
+        output = app.invoke(Command(resume={"decisions": [{"type": "approve"}]}), scene.config)
+    words = [message.text for message in output["messages"] if message.type != "tool" and message.text]
+    assert (words, scene.done) == (["Write", "First.", "Second."], ["a", "b"])
+    assert any("First." in message.text for message in models[1].prompts[0])
+
+
+def test_at_the_top_no_run_goes_on_from_words_of_a_model(scene: Scene) -> None:
+    with pytest.raises(SetupError, match="words of a model"):
+        scene.agent("no").invoke({"messages": [("user", "Write"), ("ai", "First.")]}, scene.config)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.scenarios.conftest import said
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
@@ -125,7 +127,8 @@ def test_a_process_killed_as_it_wrote_down_the_end_is_recovered_to_the_same_answ
     (run,) = scene.rows("SELECT status, answer FROM runs")
     assert run == {"status": "completed", "answer": "the answer"}
     output = scene.recover(agent)
-    assert [message.text for message in output["messages"]] == ["Do it", "the answer"]
+    assert [message.text for message in said(output["messages"])] == ["Do it", "the answer"]
+    assert [message.type for message in output["messages"]].count("tool") == 2
     assert (output["status"], output["answer"], scene.done) == ("completed", "the answer", ["s1", "s2"])
 
 

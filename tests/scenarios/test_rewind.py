@@ -10,6 +10,7 @@ from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.errors import RunError
 from planwright.upkeep.store_check import check_store
+from tests.scenarios.conftest import said
 
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
@@ -22,7 +23,7 @@ ALWAYS: dict[str, Any] = {"approval": {"plan": "never"}}
 
 def words(output: dict[str, Any]) -> list[str]:
     """Read what a conversation consists of."""
-    return [message.text for message in output["messages"]]
+    return [message.text for message in said(output["messages"])]
 
 
 def states(scene: Scene, agent: Agent) -> list[StateSnapshot]:

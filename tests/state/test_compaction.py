@@ -79,10 +79,10 @@ def test_as_little_as_possible_is_cut_off() -> None:
 
 
 def test_what_was_left_out_before_stays_left_out() -> None:
-    first = leaving_out(LOOP, 4, None, "first")
+    first = leaving_out(LOOP, 4, None, "first", 2000)
     assert first is not None
     seen = visible_messages(LOOP, first)
-    second = leaving_out(seen, 4, first, "second")
+    second = leaving_out(seen, 4, first, "second", 2000)
     assert second is not None
     assert second.left_out == 5
     assert ids(visible_messages(LOOP, second)) == ["summary_until_of_3", "task", "c", "d", "of_4"]
@@ -92,4 +92,4 @@ def test_nothing_changes_when_there_is_nothing_to_leave_out() -> None:
     alone: list[AnyMessage] = [asks("task", "word " * 1000)]
     assert boundary(alone, 0.6) == 0
     assert cut_off(alone, None, None, 10) is None
-    assert leaving_out(LOOP, 1, None, "s") is None
+    assert leaving_out(LOOP, 1, None, "s", 2000) is None

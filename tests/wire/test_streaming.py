@@ -97,7 +97,7 @@ def test_a_provider_that_cannot_stream_is_not_asked_to(workspace: Path, serve: S
     chunks = watch(use(server, workspace, capabilities=("function_calling",)))
     assert [bool(request.body.get("stream")) for request in server.requests] == [False, False]
     assert words(chunks, "respond") == []
-    assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
+    assert chunks[-1][2]["session_close"]["messages"][-1].text == TEXT
 
 
 def test_every_reply_is_streamed_with_its_usage_whether_anybody_watches_or_not(
@@ -123,7 +123,7 @@ def test_a_server_that_does_not_stream_may_answer_in_one_piece(workspace: Path, 
 def test_half_an_answer_is_not_taken_for_one(workspace: Path, serve: Serve, how: How) -> None:
     chunks = watch(use(serve(says(LISTING), breaks_off(HALF, how)), workspace))
     assert words(chunks, "respond")[:2] == ["One ", "two "]
-    answer = chunks[-1][2]["session_close"]["messages"][0].text
+    answer = chunks[-1][2]["session_close"]["messages"][-1].text
     assert "One two" not in answer
     assert "could not put this into words: provider local" in answer
     assert "Quote for two more greenhouses" in answer
@@ -136,7 +136,7 @@ def test_a_model_with_tools_that_breaks_off_after_its_first_words_is_told_as_a_p
     server = serve(breaks_off(HALF, how), says(TEXT))
     chunks = watch(use(server, workspace, "auto"))
     assert words(chunks, "agentic_loop")[:2] == ["One ", "two "]
-    answer = chunks[-1][2]["session_close"]["messages"][0].text
+    answer = chunks[-1][2]["session_close"]["messages"][-1].text
     assert answer.startswith("One two")
     assert "[…]\n(This is only a part: provider local" in answer
     assert len(server.requests) == 1
@@ -155,7 +155,7 @@ def test_a_stream_that_fails_before_its_first_word_is_begun_again_elsewhere(
     providers = {"a": provider(bad, priority=1), "b": provider(good, priority=2)}
     chunks = watch(settings_for(workspace, providers, planning={"mode": "auto"}))
     assert words(chunks, "agentic_loop") == ["Four ", "tickets ", "are ", "open."]
-    assert chunks[-1][2]["session_close"]["messages"][0].text == TEXT
+    assert chunks[-1][2]["session_close"]["messages"][-1].text == TEXT
 
 
 def test_an_error_in_one_piece_says_its_reason_where_a_stream_was_asked_for(
@@ -164,7 +164,7 @@ def test_an_error_in_one_piece_says_its_reason_where_a_stream_was_asked_for(
     error = Reply(body='{\n "error": {"message": "no such deployment",\n "code": 404}\n}')
     server = serve(error, says(TEXT))
     chunks = watch(use(server, workspace, "auto"))
-    assert "no such deployment" in chunks[-1][2]["session_close"]["messages"][0].text
+    assert "no such deployment" in chunks[-1][2]["session_close"]["messages"][-1].text
     assert [request.body["stream"] for request in server.requests] == [True]
 
 

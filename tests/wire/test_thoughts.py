@@ -27,9 +27,10 @@ def agent_of(serve: Serve, folder: Path, *replies: Reply, planning: str = "alway
 
 
 def streamed(agent: Agent, config: Any) -> list[Any]:
-    """Ask, and list the pieces of messages that come out at the top."""
+    """Ask, and list the pieces of replies that come out at the top."""
     message = {"messages": [("user", QUESTION)]}
-    return [piece for piece, _ in agent.stream(message, config, stream_mode="messages")]
+    pieces = [piece for piece, _ in agent.stream(message, config, stream_mode="messages")]
+    return [piece for piece in pieces if piece.type == "AIMessageChunk"]
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from tests.cli.desk import Desk, wait_until
 from tests.cli.picture import picture
 from tests.cli.typist import Typist
 from tests.patience import PATIENCE_S
+from tests.scenarios.conftest import said
 from tests.wire.asking import LISTING
 from tests.wire.held_server import HeldProvider, Send, end, held_provider, word
 
@@ -215,7 +216,7 @@ async def test_a_run_that_is_cancelled_behind_its_answer_keeps_it(workspace: Pat
         ended = await agent.ainvoke(None, {"configurable": {"thread_id": thread}})
     finally:
         await agent.aclose()
-    assert [message.text for message in ended["messages"]] == [REQUEST, ANSWER]
+    assert [message.text for message in said(ended["messages"])] == [REQUEST, ANSWER]
 
 
 def told(desk: Desk) -> list[str]:
@@ -232,14 +233,14 @@ def role_of(body: dict[str, Any]) -> str:
 
 async def test_words_of_a_last_step_are_a_message_before_memories_are_looked_for(workspace: Path) -> None:
     written = json.dumps({"goal": "Tell of tickets", "steps": [{"id": "s1", "description": "say which"}]})
-    pieces = []
+    pieces: list[str] = []
     async with held(workspace, written) as model, asyncio.timeout(PATIENCE_S):
         model.rest.set()
         agent = build_graph(load(workspace))
         config: Any = {"configurable": {"thread_id": str(uuid.uuid4())}}
         entry = {"messages": [("user", REQUEST)]}
         async for piece, _ in agent.astream(entry, config, stream_mode="messages"):
-            pieces.append(piece.text)
+            pieces.extend(message.text for message in said([piece]))
             if piece.text == ANSWER:
                 model.memory.set()
         await agent.aclose()

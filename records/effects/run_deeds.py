@@ -40,13 +40,13 @@ def deed_lines(
         how = certain if effect.certain else "nobody knows whether it happened"
         lines[f"{effect_phrase(effect.capability, effect.args, effect.result)}: {how}"] = ""
     begun = {effect.step.uid for effect in effects if effect.step}
-    told = {effect_phrase(effect.capability, effect.args, None) for effect in effects}
+    phrases = {effect_phrase(effect.capability, effect.args, None) for effect in effects}
     for phrase, how in _undone(calls, results, begun):
-        if phrase not in told:
+        if phrase not in phrases:
             lines[f"{phrase}: {how}"] = ""
-    listed = [f"- {line}" for line in lines]
-    more = len(listed) - MOST_LINES
-    return [*listed[:MOST_LINES], *([f"- … and {more} more"] if more > 0 else [])]
+    rows = [f"- {line}" for line in lines]
+    more = len(rows) - MOST_LINES
+    return [*rows[:MOST_LINES], *([f"- … and {more} more"] if more > 0 else [])]
 
 
 def _undone(

@@ -6,7 +6,7 @@ from planwright.capabilities.registry import Registry
 from planwright.domain.errors import BudgetExceeded
 from planwright.models.conversation.final_text import SPENT
 from planwright.planning.estimate import call_count, effect_count
-from planwright.records.effects.effect_limits import count_effects, too_many_effects
+from planwright.records.effects.effect_limits import effects_had, too_many_effects
 from planwright.records.limits import limit_error
 from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
@@ -23,24 +23,24 @@ async def refused_over_limit(
     """
     if not any(call.waits for call in calls):
         return calls
-    made, effects, read = 0, 0, []
+    count, effects, read = 0, 0, []
     for call in calls:
         if call.checked is not None and call.capability and not call.asks:
-            made += call_count(call.checked)
+            count += call_count(call.checked)
             effects += 0 if call.checked.kept else effect_count(call.checked, registry)
-            if call.waits and (refusal := await _refusal(made, effects, stores, invocation)):
+            if call.waits and (refusal := await _refusal(count, effects, stores, invocation)):
                 call = call.model_copy(update={"checked": None, "error": f"{SPENT}{refusal.cause}"})
         read.append(call)
     return read
 
 
-async def _refusal(made: int, effects: int, stores: Stores, invocation: Invocation) -> BudgetExceeded | None:
+async def _refusal(count: int, effects: int, stores: Stores, invocation: Invocation) -> BudgetExceeded | None:
     """Say which limit so many more calls, with so many effects, would break."""
     lease, limits = invocation.lease, invocation.profile.limits
     for limit in await stores.budgets.of_run(lease, limits, invocation.clock()):
-        if limit.unit == "tool_calls" and not limit.covers(made):
-            return limit_error(limit, made)
+        if limit.unit == "tool_calls" and not limit.covers(count):
+            return limit_error(limit, count)
     if limits.effects is None or not effects:
         return None
-    had = await stores.database.read(lambda c: count_effects(c, lease.run_id))
+    had = await effects_had(lease.run_id, stores.database)
     return too_many_effects(limits, had) if had + effects > limits.effects else None
