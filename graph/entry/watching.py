@@ -85,7 +85,9 @@ class Watching:
         if invocation.queued_again:
             await self._stores.runs.set_status(invocation.lease, "queued")
         else:
-            reason, why = (PROVIDER, reason) if invocation.away else (reason, "")
+            why = ""
+            if away := invocation.away:
+                reason, why = PROVIDER, "; ".join(filter(None, (away.cause, away.next_step)))
             data = {"reason": reason, **({"cause": why} if why else {})}
             invocation.record_event("session_paused", data, str(invocation.lease.token))
             await self._stores.runs.set_status(invocation.lease, "paused", reason, why)

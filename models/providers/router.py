@@ -127,9 +127,16 @@ class Router:
         raise nobody_offers(route.hint)
 
     def check(self, route: ModelRoute) -> None:
-        """Check that whoever may serve a route is set up here. Raises SetupError where no one of them is."""
+        """Check that one of those that may serve a route has its key here. Raises SetupError.
+
+        A provider that the settings name no more is left to the call that would ask it.
+        """
+        try:
+            routes = self.successors(route)
+        except SetupError:
+            return
         failures = []
-        for each in self.successors(route):
+        for each in routes:
             provider = self.provider(each)
             if provider is None or not provider.needs_key or api_keys(provider):
                 return

@@ -107,8 +107,7 @@ CASES = (
         ("run", "Sum up my week", "--no-input"),
         "the connection was refused (127.0.0.1:PORT)",
         "check providers.local.base_url",
-        ("provider local", "check "),
-        1,
+        ("paused ", "go on "),
         once=False,
     ),
     Case(

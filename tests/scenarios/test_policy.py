@@ -139,8 +139,8 @@ def test_a_denied_call_of_a_model_is_told_to_it_and_not_made(scene: Scene) -> No
     agent = looped(scene, denied, "I may not.")
     assert scene.ask(agent, "Write it down")["answer"] == "I may not."
     assert scene.done == []
-    told = [message.text for message in agent.get_state(scene.config).values["messages"]]
-    assert not any("secret" in text for text in told[1:])
+    messages = agent.get_state(scene.config).values["messages"]
+    assert not any("secret" in message.text for message in messages[1:] if message.type == "ai")
 
 
 def test_a_call_of_a_model_that_is_asked_about_waits(scene: Scene) -> None:
