@@ -193,7 +193,8 @@ def recover(workspace: Path, point: Point) -> Outcome:
         outcome.read_again = str(agent.invoke(None, CONFIG).get("status"))
         later = agent.invoke(OTHER_REQUEST, CONFIG, context=UNPLANNED)
         outcome.next_run = str(later.get("status"))
-        outcome.messages = [message.type for message in later["messages"]]
+        spoken = [message for message in later["messages"] if message.type != "tool" and message.text]
+        outcome.messages = [message.type for message in spoken]
     except Exception:  # noqa: BLE001 - whatever a recovery raises is a finding
         outcome.problem = traceback.format_exc(limit=-3)
     agent.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -31,6 +30,7 @@ from planwright.graph.agent import Agent
 from planwright.graph.available_parts import MODEL, available_parts
 from planwright.graph.call_context import open_call_context
 from planwright.graph.entry.door import Door
+from planwright.graph.entry.fence_key import keep_fences
 from planwright.graph.entry.single_call import SingleCalls
 from planwright.graph.entry.sync_loop import BackgroundLoop
 from planwright.graph.entry.undo import Undoing
@@ -39,18 +39,14 @@ from planwright.graph.stages import Parts
 from planwright.models.calling import Models
 from planwright.models.providers.router import Router
 from planwright.models.roles import check_roles
-from planwright.prompts.fence import use_key
 from planwright.records.stores import Stores, open_stores
 from planwright.security.redaction.known_secrets import redactor_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import stands_for
 from planwright.settings.settings import FILE_NAME, Settings, load
 from planwright.state.invocation import Clock, utc_now
-from planwright.store.private_files import secret_of
-from planwright.store.store_origin import believed, trust_own
 
 _LOG = logging.getLogger("planwright.graph")
-FENCE_KEY = "fence.key"
 
 
 class AgentOptions(TypedDict, total=False):
@@ -87,7 +83,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
         trust_folder(chosen, "a program that opened it")
     refuse_untrusted(chosen)
     redactor = redactor_of(chosen)
-    _keep_fences(chosen.store_folder)
+    keep_fences(chosen.store_folder)
     stores = options.get("stores") or _stores(chosen, redactor, options.get("clock", utc_now), timer)
     with ExitStack() as undo:  # what cannot be built leaves nothing open
         if not options.get("stores"):
@@ -121,18 +117,6 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.undoing = Undoing(stores, registry)
     agent.single_calls = SingleCalls(stores, registry)
     return agent
-
-
-def _keep_fences(folder: Path) -> None:
-    """Let prompts have the same fences in all processes of a store: providers keep what they know of them.
-
-    Before there is a store, those of this process are its own.
-    """
-    if folder.is_dir():
-        with contextlib.suppress(
-            OSError, SetupError
-        ):  # of a disk that is read-only, or a home: then it is not kept
-            use_key(secret_of(folder / FENCE_KEY, lambda key: trust_own(folder, believed(FENCE_KEY, key))))
 
 
 def _check_model(model: object) -> None:

@@ -31,6 +31,7 @@ from planwright.graph.available_parts import AvailableParts
 from planwright.graph.entry.arrivals import Arrival, Arrivals
 from planwright.graph.entry.checks import answered_by_id, nested, not_begun, profile_of
 from planwright.graph.entry.control import Control
+from planwright.graph.entry.fence_key import keep_fences
 from planwright.graph.entry.outputs import paused_by_store
 from planwright.graph.entry.watching import Watching
 from planwright.records.audit.anchor import publish_head
@@ -97,10 +98,9 @@ class Door:
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
         self._watching = Watching(stores, settings.sessions)
         self.working: dict[str, Invocation] = {}
-        self.pauses: dict[str, str] = {}
-        """Why runs that this process left are paused, by their threads; it is told once."""
-        self.parts = parts
-        self._check_models = check_models
+        self._fences_kept = False
+        self.pauses: dict[str, str] = {}  # why runs that it left are paused, by thread; told once
+        self.parts, self._check_models = parts, check_models
         self.clock = stores.time.now
 
     @contextlib.asynccontextmanager
@@ -123,6 +123,7 @@ class Door:
         reason = ""
         try:
             if fresh:
+                self._fences_kept = self._fences_kept or keep_fences(self.settings.store_folder)
                 await self.parts.begin(lease, self.stores.own_parts)
             admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
             if change is not None:

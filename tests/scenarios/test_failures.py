@@ -67,7 +67,7 @@ def test_the_budget_for_planning_again_ends_it(scene: Scene, error: Exception) -
     assert results(scene).keys() == {"s0", "s1", "s2"}
 
 
-def test_arguments_that_lead_nowhere_and_a_bad_result_are_planned_round(scene: Scene) -> None:
+def test_arguments_that_lead_nowhere_are_planned_round_and_a_bad_result_is_kept(scene: Scene) -> None:
     @capability("bad.result", mode="read_only", trusted_result=True)
     def bad(name: str) -> Made:
         """Return what is not declared."""
@@ -78,7 +78,8 @@ def test_arguments_that_lead_nowhere_and_a_bad_result_are_planned_round(scene: S
     more = [bad, finder("word")]
     agent = scene.agent(first, scene.plan(scene.step("s4", "work.read")), "done", capabilities=more)
     assert scene.ask(agent)["status"] == "completed"
-    assert results(scene)["s2"] == results(scene)["s3"] == ("failed", "tool_failed")
+    assert results(scene)["s2"] == ("failed", "tool_failed")
+    assert results(scene)["s3"] == ("completed", "")
     assert scene.done == ["s4"]
 
 

@@ -112,9 +112,9 @@ def test_a_model_given_in_code_is_asked_again_when_its_error_may_pass(scene: Sce
     assert (out["status"], out["answer"]) == ("completed", "here I am")
 
 
-def test_an_error_that_does_not_pass_is_how_the_run_ends(scene: Scene) -> None:
+def test_an_error_that_does_not_pass_pauses_the_run(scene: Scene) -> None:
     model = Busy(replies=["never"], errors=[ModelRateLimitError("slow down")] * 50)
     out = scene.ask(scene.agent(model=model, failover={"base_ms": 1}, **AUTO), "hello")
-    assert out["status"] == "failed"
+    assert out["status"] == "paused"
     assert "slow down" in out["answer"]
     assert not any(isinstance(message, AIMessage) and message.text == "never" for message in out["messages"])

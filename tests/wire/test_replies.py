@@ -111,7 +111,7 @@ def test_the_answer_can_be_streamed(workspace: Path, serve: Serve) -> None:
     pieces = [
         chunk.text
         for chunk, about in agent.stream(message, config, stream_mode="messages")
-        if about["langgraph_node"] == "respond" and chunk.text
+        if about["langgraph_node"] == "respond" and chunk.text and chunk.type != "tool"
     ]
     agent.close()
     assert server.requests[1].body["stream"] is True

@@ -111,7 +111,7 @@ async def test_what_a_server_answers_is_spelled_like_any_other_result(tmp_path: 
 
     made = capability_of(tool(), "one.look", (), McpServerSettings(), answer)
     context = CallContext(load(tmp_path), Jail(tmp_path), open_records(tmp_path).memories)
-    expected = {"text": "half?", "structured": {"mean": None, "count": "1" + "0" * 30}}
+    expected = {"text": "half?", "structured": {"mean": "NaN", "count": "1" + "0" * 30}}
     assert await invoke(made, {}, context, PATIENCE_S) == expected
 
 

@@ -1,0 +1,26 @@
+"""The key of fences and seals, beside the store: all processes of a store have the same."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from planwright.domain.errors import SetupError
+from planwright.prompts.fence import use_key
+from planwright.store.private_files import secret_of
+from planwright.store.store_origin import believed, trust_own
+
+FENCE_KEY = "fence.key"
+
+
+def keep_fences(folder: Path) -> bool:
+    """Let prompts have the fences, and threads the seals, of a store; say whether there is a store yet.
+
+    Providers keep what they know of a prompt, and the next process knows the messages of this one. Before
+    there is a store, the key is that of this process.
+    """
+    if not folder.is_dir():
+        return False
+    with contextlib.suppress(OSError, SetupError):  # of a disk that is read-only, or a home: it is not kept
+        use_key(secret_of(folder / FENCE_KEY, lambda key: trust_own(folder, believed(FENCE_KEY, key))))
+    return True
