@@ -49,8 +49,8 @@ def nap(client: SyncLangGraphClient, server: Server) -> Nap:
 
 
 def texts(state: Any) -> list[str]:
-    """Read the texts of a conversation."""
-    return [message["content"] for message in state["messages"]]
+    """Read the texts of a conversation; its calls and results are left out."""
+    return [each["content"] for each in state["messages"] if each["type"] != "tool" and each["content"]]
 
 
 def check_usable(client: SyncLangGraphClient, thread: str) -> list[str]:
@@ -93,7 +93,7 @@ def test_a_second_run_takes_over_or_waits(
     if strategy == "enqueue":
         nap.wake()
     output: Any = client.runs.join(nap.thread, second["run_id"])
-    assert (output["status"], len(output["messages"])) == ("completed", kept)
+    assert (output["status"], len(texts(output))) == ("completed", kept)
     if strategy == "rollback":
         with pytest.raises(NotFoundError):
             client.runs.get(nap.thread, nap.run)

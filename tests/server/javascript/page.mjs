@@ -54,7 +54,8 @@ export class Page {
   }
 
   texts() {
-    return this.stream.messages.map((message) => message.content);
+    const spoken = this.stream.messages.filter(({ type, content }) => type !== "tool" && content);
+    return spoken.map((message) => message.content);
   }
 
   // The checkpoint that the buttons "edit" and "regenerate" of a message begin at.
