@@ -123,7 +123,7 @@ class Door:
         reason = ""
         try:
             if fresh:
-                self._fences_kept = self._fences_kept or keep_fences(self.settings.store_folder)
+                self._fences_kept = self._fences_kept or keep_fences(self.settings.store_folder, begins=True)
                 await self.parts.begin(lease, self.stores.own_parts)
             admitted = await self._admit(arrival, run, lease, profile, fresh=fresh)
             if change is not None:
