@@ -135,7 +135,7 @@ def test_a_key_that_is_missing_is_refused_before_the_answer_is_taken(
 
 async def test_a_worker_goes_on_when_the_provider_is_back(workspace: Path, serve: Serve) -> None:
     server = serve(refuses(503), says("Good morning."))
-    with build_graph(_settings(workspace, server, "never")) as agent:
+    async with build_graph(_settings(workspace, server, "never")) as agent:
         await agent.aenqueue("Good morning", thread_id="t")
         worker = Worker(agent)
         await worker.run(until_idle=True)
