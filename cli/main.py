@@ -40,7 +40,7 @@ from planwright.cli.commands.options import (
     Verbose,
 )
 from planwright.cli.commands.version import options
-from planwright.domain.errors import INTERRUPTED, PlanwrightError
+from planwright.domain.errors import INTERRUPTED, PlanwrightError, SetupError
 from planwright.domain.plugins import plugin, plugins
 
 ORDER = """
@@ -235,13 +235,22 @@ def doctor(workspace: Folder = HERE, probe: Probe = False) -> None:
     raise typer.Exit(check(workspace))
 
 
-for name in plugins("commands"):
-    command = plugin("commands", name)
-    if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name)
-    else:
-        app.command(name)(command)
+def _add_commands_of_packages() -> None:
+    """Add what packages bring, ours among them. None replaces or stops a command of the core."""
+    core = GROUPS.keys() | {each.callback.__name__ for each in app.registered_commands if each.callback}
+    for name in plugins("commands").keys() - core:
+        try:
+            command = plugin("commands", name)
+        except SetupError as error:
+            sys.stderr.write(f"{error.cause}; {error.next_step}\n")
+            continue
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name)(command)
 
+
+_add_commands_of_packages()
 
 OBJECTS_TO_COLLECT = 50_000  # 700 by default: modules being loaded are no garbage; 8 % of the start of `web`
 

@@ -14,9 +14,9 @@ from typing import Any, Literal
 from planwright.domain.errors import SetupError
 
 Hook = Literal["commands", "models", "stores", "tool_servers"]
-"""`commands`: a function or group of Typer, by its name at the command line. `models`: a chat model class of
-LangChain, by the name of its provider. `stores`: an `OpenStoreServer`, by the scheme of `storage.url`.
-`tool_servers`: a `ToolServerPlugin`, by its protocol.
+"""`commands`: functions or groups of Typer, by their names at the command line. Of the others one name each
+is asked for: of `models` the chat model `embedded`, of `stores` `postgresql`, an `OpenStoreServer`, and of
+`tool_servers` `mcp`, a `ToolServerPlugin`.
 """
 OURS = "planwright.extras"
 
@@ -30,12 +30,16 @@ def plugins(hook: Hook) -> dict[str, EntryPoint]:
 
 
 def plugin(hook: Hook, name: str) -> Any:
-    """Load a plugin. Raises SetupError where no package that is installed brings it."""
+    """Load a plugin. Raises SetupError where no installed package brings it, or it cannot be imported."""
     if (point := plugins(hook).get(name)) is None:
         known = ", ".join(plugins(hook)) or "none"
         cause = f"nothing that is installed brings {name!r} for planwright.{hook} (there is: {known})"
         raise SetupError(cause, "install Planwright anew, or the package that brings it")
-    return point.load()
+    try:
+        return point.load()
+    except (ImportError, AttributeError, SyntaxError) as error:
+        cause = f"{name!r} of planwright.{hook} cannot be imported from {point.value}: {error}"
+        raise SetupError(cause, "mend that package, or remove it") from error
 
 
 def how_to_install(extra: str) -> str:

@@ -105,6 +105,7 @@ class Agent(RunActions):
         see_threads(asyncio.get_running_loop())
         config = surrounded(merge_configs(self.config, config))
         thread, context = thread_of(config), context_around(config) if context is None else context
+        self.door.pauses.pop(thread, None)  # of an earlier call, by whoever made it
         async with self.door.telling_faults(input, thread):
             free = names_checkpoint(config) and not names_checkpoint(self.config or {})
             base = await self._rewinding.base(input, config) if free else None

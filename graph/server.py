@@ -99,7 +99,7 @@ class ServedAgent(Agent):
         """Read what pages are shown of older states. Raises RunError as `aget_state` does."""
         refuse_inner_keys(config)
         every = super().aget_state_history(config, filter=filter, before=before)
-        for state in (await visible_history(every))[:limit]:
+        for state in await visible_history(every, limit):
             yield state
 
     async def abulk_update_state(

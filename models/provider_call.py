@@ -12,12 +12,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable
 
 from planwright.domain.clock import AttendedTimeout
-from planwright.domain.errors import (
-    ModelError,
-    ModelOverdue,
-    ModelRejected,
-    RunStopped,
-)
+from planwright.domain.errors import ModelError, ModelOverdue, ModelRejected, RunStopped
 from planwright.models.failover.classify import NoUsableReply, classify
 from planwright.models.model_calls import ModelCall
 from planwright.models.providers.pricing import tokens_of, with_plain_usage

@@ -151,6 +151,7 @@ class Worker:
         try:
             async for _ in self._agent.astream(None, config, context=context, stream_mode="custom"):
                 pass
+            self._wait_for_provider(run, await self._stores.runs.read(run.run_id))
         except (LeaseLost, RunHeld) as error:
             self._let_rest(run.run_id)
             _LOG.info("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
@@ -161,8 +162,6 @@ class Worker:
             self._let_rest(run.run_id)
             _LOG.warning("run %s: %s", run.run_id, error.cause, extra=ids_of(run))
             await self._stores.sessions.pause_for(run, error.cause)
-        else:
-            self._wait_for_provider(run, await self._stores.runs.read(run.run_id))
 
     def _wait_for_provider(self, run: Run, now: Run | None) -> None:
         """Leave a run whose provider is away alone for a while, twice as long each time."""

@@ -118,7 +118,6 @@ class Door:
         change = None if fresh else await self.versions.check(run, profile, read_context(arrival.context))
         seen_token = None if fresh else arrival.seen_token
         lease = await self.stores.leases.take(run, self.settings.sessions.lease_s, seen_token)
-        self.pauses.pop(run.thread_id, None)
         watching: asyncio.Task[None] | None = None
         reason = ""
         try:
@@ -158,7 +157,7 @@ class Door:
         entry, snapshot = arrival.entry, arrival.snapshot
         channel = read_context(arrival.context or run.context).channel
         input_: GraphInput | None = None
-        if (route := snapshot.values.get("route")) and not fresh and not run.cancelled_by:
+        if (route := snapshot.values.get("route")) and not (fresh or run.ended or run.cancelled_by):
             self._check_models(route)
         if isinstance(entry, Command):
             input_ = await self.answering.resume(entry.resume, run, snapshot, channel)

@@ -49,7 +49,7 @@ def keeping(body: bytes) -> bytes:
     """Add to a request, or to each of a batch, that its thread stays; what is no request goes on as it is."""
     try:
         content = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # it is no JSON, or nested too deeply: the server says so
         return body
     if isinstance(content, dict):
         return json.dumps(_keeping(content)).encode()

@@ -15,24 +15,27 @@ from planwright.graph.forks.fork import checkpoint_id_of
 BY_A_PERSON = frozenset(("update", "fork"))
 
 
-async def visible_history(history: AsyncIterator[StateSnapshot]) -> list[StateSnapshot]:
+async def visible_history(history: AsyncIterator[StateSnapshot], limit: int | None) -> list[StateSnapshot]:
     """Choose of all states, the newest first, how each turn began, took its question over, and stands.
 
     What somebody wrote into the state is shown, too. The parent of each is the next one before it that is
-    shown; that of a state whose parents are gone stays.
+    shown; that of a state whose parents are gone, or further back than `limit` states, stays.
     """
-    states = [state async for state in history]
+    states: list[StateSnapshot] = []
     visible: list[StateSnapshot] = []
     turn: list[StateSnapshot] = []
-    for state in states:
+    async for state in history:
+        states.append(state)
         turn.append(state)
         if _source(state) == "input":
             visible += _of_turn(turn)
             turn = []
+            if limit is not None and len(visible) > limit:
+                break
     visible += _of_turn(turn)
     parents = {checkpoint_id_of(state): state for state in states}
     ids = {checkpoint_id_of(state) for state in visible}
-    return [_below_visible(state, parents, ids) for state in visible]
+    return [_below_visible(state, parents, ids) for state in visible[:limit]]
 
 
 def _of_turn(turn: Sequence[StateSnapshot]) -> list[StateSnapshot]:

@@ -145,7 +145,7 @@ def leaving_out(
 ) -> Compaction | None:
     """Leave out the first messages of what is seen; the newest request stays, wherever it stands.
 
-    What their calls did is as_fields in at most `room` characters.
+    What their calls did is told in at most `room` characters.
     """
     own = [message for message in seen if not str(message.id).startswith(SUMMARY_ID)]
     retained = next((str(message.id) for message in reversed(own) if message.type == "human"), "")

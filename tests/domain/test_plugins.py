@@ -35,6 +35,9 @@ POINTS = """
 [planwright.commands]
 greetings = greeting:app
 greet = greeting:greet
+run = greeting:greet
+broken = greeting:nowhere
+gone = nowhere:app
 [planwright.stores]
 postgresql = greeting:NoServers
 """
@@ -96,6 +99,19 @@ def test_a_package_brings_commands(package: Path, tmp_path: Path) -> None:
         "  greetings     What a package brings.",
     ]
     assert _python(_main(package, "greet", "Ann"), tmp_path) == "good morning, Ann\n"
+
+
+def test_no_package_takes_the_place_of_a_command_or_stops_one(package: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", _main(package, "run", "--help")]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0
+    assert "Plan a request, ask for approval" in done.stdout
+    said = sorted(done.stderr.splitlines())
+    assert [line.partition(" of planwright.commands cannot be imported")[0] for line in said] == [
+        "'broken'",
+        "'gone'",
+    ]
+    assert all(line.endswith("mend that package, or remove it") for line in said)
 
 
 def test_no_package_takes_the_place_of_what_is_ours(package: Path, tmp_path: Path) -> None:

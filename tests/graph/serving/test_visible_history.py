@@ -32,7 +32,7 @@ async def test_three_states_a_turn_are_shown_with_their_parents(scene: Scene) ->
     for text in ("one", "two", "three"):
         await agent.ainvoke({"messages": [("user", text)]}, scene.config)
     every = [state async for state in agent.aget_state_history(scene.config)]
-    shown = await visible_history(of(every))
+    shown = await visible_history(of(every), None)
     assert (len(every) > 20, len(shown)) == (True, 9)
     parents = [(state.parent_config or {}).get("configurable", {}).get("checkpoint_id") for state in shown]
     assert parents == [*ids(shown)[1:], None]
@@ -42,6 +42,9 @@ async def test_three_states_a_turn_are_shown_with_their_parents(scene: Scene) ->
         before = next(s for s in shown if ids([s]) == [first.parent_config["configurable"]["checkpoint_id"]])
         asked = [m.text for m in before.values.get("messages", []) if m.type == "human"]
         assert asked == ["one", "two", "three"][:number]
+    reading = of(every)
+    assert await visible_history(reading, 3) == shown[:3]
+    assert [state async for state in reading]  # older turns were not read
 
 
 async def test_what_a_person_wrote_into_the_state_is_shown(scene: Scene) -> None:
@@ -49,13 +52,13 @@ async def test_what_a_person_wrote_into_the_state_is_shown(scene: Scene) -> None
     await agent.ainvoke({"messages": [("user", "one")]}, scene.config)
     for said in ("noted", "noted again"):
         await agent.aupdate_state(scene.config, {"answer": said}, as_node="session_close")
-    shown = await visible_history(agent.aget_state_history(scene.config))
+    shown = await visible_history(agent.aget_state_history(scene.config), None)
     assert [state.values.get("answer") for state in shown][:2] == ["noted again", "noted"]
 
 
 async def test_while_a_gate_is_open_its_state_is_the_newest(scene: Scene) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.destroy")), "first")
     await agent.ainvoke({"messages": [("user", "one")]}, scene.config)
-    shown = await visible_history(agent.aget_state_history(scene.config))
+    shown = await visible_history(agent.aget_state_history(scene.config), None)
     assert len(shown) == 3
     assert shown[0].interrupts
