@@ -122,6 +122,10 @@ class VerifiedStep(BaseModel):
     """The decisions that its plan says are to be taken before it."""
     bound: tuple[BoundDecision, ...] = ()
     """Those of them that the catalog has, with where their evidence comes from."""
+    read_first: bool = False
+    """Whether it is a read that asks nobody, and runs before a person is asked about its plan."""
+    known: str = ""
+    """Hash of its arguments, where its plan shows them by what was read first; "" where it shows references."""
 
     def is_as(self, other: VerifiedStep | None) -> bool:
         """Say whether another step is the same in all that it says, types of values included."""

@@ -140,23 +140,29 @@ class BegunEffects:
         return doubtful.model_copy(update={"part": begun[0].uid})
 
 
-async def known_values(
-    checked: Sequence[VerifiedStep],
-    results: Mapping[str, StepResult],
-    request: str,
-    stores: Stores,
-    registry: Registry,
-) -> dict[str, dict[str, JsonValue]]:
-    """List the arguments of steps that will be sent otherwise than they are planned, by step id.
+async def known_so_far(
+    checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], request: str, stores: Stores
+) -> dict[str, JsonValue]:
+    """Read what references of a plan may name by now: the request, and outputs of its completed steps.
 
-    Their references lead to results that are there, or a call converts them.
-
-    The run may have results of other steps under the same ids, of an earlier plan: they are not shown.
+    The run may have results of other steps under the same ids, of an earlier plan: they are left out.
     """
     own = [results[entry.uid] for entry in checked if entry.uid in results]
     done = [result for result in own if result.status == "completed"]
     outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
-    scope: dict[str, JsonValue] = {"steps": dict(outputs), "input": {"request": request}}
+    return {"steps": dict(outputs), "input": {"request": request}}
+
+
+def known_values(
+    checked: Sequence[VerifiedStep],
+    results: Mapping[str, StepResult],
+    scope: Mapping[str, JsonValue],
+    registry: Registry,
+) -> dict[str, dict[str, JsonValue]]:
+    """List the arguments of steps that will be sent otherwise than they are planned, by step id.
+
+    Their references lead to results that are there, in `scope`, or a call converts them.
+    """
     resolved: dict[str, dict[str, JsonValue]] = {}
     for entry in checked:
         if entry.uid in results or entry.step.literal or not entry.step.references:

@@ -99,7 +99,7 @@ async def after_verify(
         return "classification" if unknown else "planner"
     if not plan.work:
         return "clarify" if plan.steps[-1].capability == "clarify" else "respond"
-    return "plan_gate" if state["gate_id"] else "dispatch"
+    return "plan_gate" if state["gate_id"] and not state.get("reading") else "dispatch"
 
 
 async def after_approval(state: AgentState) -> Literal["dispatch", "verify", "planner", "consolidate"]:
@@ -117,12 +117,13 @@ async def after_score(
 ) -> Literal["verify", "planner", "escalation_gate", "respond", "clarify", "consolidate"]:
     """Run steps again, plan again with what went wrong, ask a person about it, or tell how it went.
 
-    There is no verdict where what the steps call has changed: they are verified, and asked for, again.
+    There is no verdict where what the steps call has changed, or reads were made first: the steps are verified
+    again, and asked for.
     """
     if has_answer(state):
         return "consolidate"
     verdict, plan = state.get("verdict"), state.get("plan")
-    if verdict is None and plan is not None and not state.get("checked"):
+    if verdict is None and plan is not None and (state.get("reading") or not state.get("checked")):
         return "verify"
     if verdict is not None and verdict.verdict == "retry":
         return "verify"

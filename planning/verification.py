@@ -98,7 +98,7 @@ def check_steps(
         cascade = step.on_failed_dependency or ("skip" if "skip" in general else "partial")
         fixed = {"step": step, "uid": uids[id_], "needs": needed, "cascade": cascade}
         step_context = replace(rules.call_context, tainted=step.id in tainted, decided=decisions[id_])
-        consent = _surface if step.agentic else _call
+        consent = _surface if step.agentic else judge_call
         judged = consent(step, rules.registry, step_context, settings.approval)
         policy = rules.call_context.policy
         bound = bound_decisions(plan, id_, policy, uids) if policy.decisions else ()
@@ -109,12 +109,20 @@ def check_steps(
     return checked
 
 
-def _call(
-    step: PlanStep, registry: Registry, call_context: CallContext, approval: ApprovalSettings
+def judge_call(
+    step: PlanStep,
+    registry: Registry,
+    call_context: CallContext,
+    approval: ApprovalSettings,
+    *,
+    known: bool = False,
 ) -> dict[str, object]:
-    """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent."""
-    declared, references = registry[step.capability or ""], not step.literal
-    params = as_called(declared, step.params, literal=step.literal)
+    """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent.
+
+    Where its arguments are `known`, what looks like a reference in them is text.
+    """
+    declared, references = registry[step.capability or ""], not (step.literal or known)
+    params = as_called(declared, step.params, literal=not references)
     capability = declared.narrowed(params, call_context)
     risk = highest_risk(step.estimated_risk, capability.risk)
     judged = judge(capability, params, call_context, approval.of_plan, risk=risk, references=references)

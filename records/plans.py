@@ -147,14 +147,15 @@ class Plans:
     async def was_asked_for(self, run_id: str, plan_hash: str) -> bool:
         """Say whether a person was asked to approve a plan of this run, whatever they answered.
 
+        A plan whose reads were made first, and of which nothing was left to ask about, was not.
         A plan that a fork took over counts as asked for where it was: that answer itself never counts.
         One that undoes a run is always asked for.
         """
 
         def job(connection: sqlite3.Connection) -> bool:
             query = (
-                "SELECT 1 FROM plans WHERE plan_hash = ? AND gate_id IS NOT NULL"
-                " AND run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
+                "SELECT 1 FROM plans JOIN gates USING (gate_id) WHERE plan_hash = ?"
+                " AND plans.run_id IN (?, (SELECT source_run FROM forks WHERE run_id = ?))"
                 " UNION SELECT 1 FROM forks WHERE run_id = ? AND undo = 1"
             )
             return connection.execute(query, (plan_hash, run_id, run_id, run_id)).fetchone() is not None
@@ -184,6 +185,7 @@ class Plans:
         """Read a plan that was verified and, where a person had to approve it, approved as it was shown.
 
         The card of its gate, the card that each approval was given to, and the card on record are the same.
+        Before somebody has decided, its steps are those that are read first.
         """
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
@@ -205,6 +207,8 @@ class Plans:
             return RunnablePlan()
         if row["gate_id"] is None:
             return RunnablePlan(row["kind"], _steps(row["checked"]))
+        if row["status"] in (None, "open"):
+            return RunnablePlan(row["kind"], _steps(row["checked"], reads=True))
         if row["status"] != "approved" or not _approved_as_shown(row):
             return RunnablePlan(row["kind"])
         return RunnablePlan(row["kind"], _steps(row["checked"]), approved=True)
@@ -220,6 +224,6 @@ def _approved_as_shown(row: sqlite3.Row) -> bool:
     )
 
 
-def _steps(checked: str) -> dict[str, VerifiedStep]:
+def _steps(checked: str, *, reads: bool = False) -> dict[str, VerifiedStep]:
     steps = [VerifiedStep.model_validate(entry) for entry in json.loads(checked)]
-    return {step.uid: step for step in steps}
+    return {step.uid: step for step in steps if step.read_first or not reads}

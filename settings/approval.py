@@ -22,6 +22,8 @@ class ApprovalSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     plan: PlanApproval = "risk"
     """When a whole plan is put before a person."""
+    order: Literal["reads_first", "plan_first"] = "reads_first"
+    """Whether reads that ask nobody run before the plan is shown, so that its card has the values they bring."""
     depth: Literal["plan", "plan_and_gates"] = "plan"
     """Whether approving a plan opens the gates of its steps, too."""
     risk: Risk = "Medium"

@@ -185,6 +185,8 @@ class AgentState(TypedDict, total=False):
     """Id of the gate of the plan; "" where no person has to approve it."""
     estimate: dict[str, Any]
     """What the plan needs at least, as `in_all` spells it; set by `verify`."""
+    reading: bool
+    """Whether only the reads of the plan run, before a person is asked; set by `verify`, cleared by `score`."""
     approved: bool
     """Whether a person has approved the newest plan."""
     results: Annotated[dict[str, StepResult], merge_results]

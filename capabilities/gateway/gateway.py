@@ -32,6 +32,7 @@ from planwright.domain.errors import (
     CapabilityForbidden,
     GateError,
 )
+from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.budget_usage import Amount, BudgetedCall
@@ -136,6 +137,8 @@ class Gateway:
         if not site.checked.is_as(plan.steps.get(site.checked.uid)):
             raise CapabilityForbidden(f"{name} is not a step of an approved plan of this run")
         await self.check_new(site.checked, site.lease)
+        if site.checked.known not in ("", sha256(params)):
+            raise CapabilityChanged(f"the arguments of {name} have changed", "it is asked for again")
         args = await self._arguments(capability, params)
         return self.narrowed(capability, args, site), args, plan
 

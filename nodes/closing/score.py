@@ -38,18 +38,25 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
     async def score(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, plan = invocation_of(config), plan_of(state)
         attempts, checked = state.get("attempts", Attempts()), state["checked"]
+        if reading := state.get("reading", False):
+            checked = [entry for entry in checked if entry.read_first]
+            state = {**state, "checked": checked}
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
         if never := [entry for entry in checked if entry.uid not in settled]:
             return await _without_results(never, stores, invocation)
         verdicts = await stores.verdicts.of_run(invocation.run_id)
         settled |= retried(verdicts, settled)
-        results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts)
-        _emit_end(invocation, plan, results, key)
+        results, key = [settled[entry.uid] for entry in checked], round_of(plan, attempts, reading=reading)
+        go_on: AgentUpdate = {"verdict": None, "results": settled}
+        if reading and all(result.status == "completed" for result in results):
+            return go_on
+        if not reading:
+            _emit_end(invocation, plan, results, key)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
         in_doubt = any(r.code in UNKNOWN for r in results)  # a person is asked about it first
         if changed and not in_doubt and not invocation.cancelled_by:
             again = asked_again(attempts, changed if state["gate_id"] else [])
-            return {"verdict": None, "results": settled, "status": "running", **again}
+            return {**go_on, "status": "running", "reading": False, **again}
         facts = await reader.of(state, settled, verdicts, invocation)
         row = f"{plan.revision}:{key}"
         verdict = verdicts.get(row)
@@ -64,10 +71,14 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             )
             # Criteria are programs of others; the loop goes on meanwhile.
             verdict = await asyncio.to_thread(inputs.verdict)
+            if reading and verdict.verdict not in ("retry", "replan"):
+                return go_on  # what is left is shown as it stands, or is nothing to ask about
             checkpoint = await _checkpoint(stores, invocation, plan, verdict, results)
             ruled = Ruled(row, plan, verdict, inputs.as_json(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
             _emit_checkpoint(invocation, checkpoint)
+        if reading:
+            _emit_end(invocation, plan, results, key)
         _emit_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
@@ -99,10 +110,11 @@ async def _checkpoint(
     return checkpoint_after(plan, verdict, results, dict(vars(spent)))
 
 
-def round_of(plan: Plan, attempts: Attempts) -> str:
-    """Name one scoring of a plan: it may be run more than once."""
+def round_of(plan: Plan, attempts: Attempts, *, reading: bool = False) -> str:
+    """Name one scoring of a plan, or of what was read first of it: it may be run more than once."""
     again = f":{attempts.escalations}" if attempts.escalations else ""
-    return f"{plan.plan_id}{again}" + (f":r{attempts.retries}" if attempts.retries else "")
+    again += f":r{attempts.retries}" if attempts.retries else ""
+    return f"{plan.plan_id}{again}" + (":reads" if reading else "")
 
 
 def means_of(settings: Settings, state: AgentState, *, cancelled: bool) -> Means:
@@ -128,7 +140,7 @@ def _after(
 ) -> AgentUpdate:
     """Turn a verdict into what happens next."""
     attempts, results = state.get("attempts", Attempts()), [fact.result for fact in facts]
-    update: AgentUpdate = {"verdict": verdict, "results": dict(settled)}
+    update: AgentUpdate = {"verdict": verdict, "results": dict(settled), "reading": False}
     if spent is not None:
         return {**update, **ending("budget_exceeded", spent)}
     if verdict.verdict == "retry":

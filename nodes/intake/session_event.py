@@ -60,6 +60,7 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
             "results": instead_of_all({}),
             "verdict": None,
             "escalates": False,
+            "reading": False,
             "executed": None,
             "answer": "",
             "tells_deeds": False,

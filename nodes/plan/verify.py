@@ -22,13 +22,14 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
 from planwright.domain.results import Finding
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.recorded_result import known_values
+from planwright.execution.recorded_result import known_so_far, known_values
 from planwright.execution.refused_in_doubt import doubted_steps
 from planwright.execution.repeated_calls import not_done_again
 from planwright.execution.surroundings import has_foreign_text
 from planwright.planning.catalogue import catalogue_scope
 from planwright.planning.done_steps import effects_done, is_done
 from planwright.planning.estimate import in_all
+from planwright.planning.reads_first import cannot_begin, unread, with_reads_first
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
@@ -62,15 +63,17 @@ def verify(
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
         if by := invocation.cancelled_by:
-            return {"status": "cancelled", "answer": f"Cancelled by {by}; nothing was run."}
+            nothing = "nothing more was run" if results else "nothing was run"
+            return {"status": "cancelled", "answer": f"Cancelled by {by}; {nothing}."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         effects = await effects_had(invocation.run_id, stores.database)
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
+        ended = _ended(state, results)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
-            examine, plan, rules, invocation.run_id, results, spent, effects
+            examine, plan, rules, invocation.run_id, ended, spent, effects
         )
         new = [entry for entry in checked if entry.step.id not in done]
         findings += dropped(new, earlier, registry)
@@ -80,17 +83,23 @@ def verify(
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
+        scope = await known_so_far(checked, results, invocation.request, stores)
+        if settings.approval.order == "reads_first":
+            checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
         checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-        values = await known_values(checked, results, invocation.request, stores, registry)
+        values = known_values(checked, results, scope, registry)
         progress = PlanProgress(plan, checked, results, values, files, invocation.request)
         estimate = in_all(needed, spent)
         plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(plain, invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
-        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
+        idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
+        nobody = {*done, *(entry.step.id for entry in checked if entry.uid in idle)}
+        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, nobody)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
-        update |= {"estimate": estimate, "draft": None}
+        reading = bool(gate) and unread(checked, results) and not state.get("reading")
+        update |= {"estimate": estimate, "draft": None, "reading": reading}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = PlanGate(gate, gate_card(card, attempts, state["route"], settings)) if gate else None
@@ -114,6 +123,13 @@ def _tell(
 ) -> None:
     dumped = [finding.model_dump(mode="json") for finding in findings]
     invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
+
+
+def _ended(state: AgentState, results: Mapping[str, StepResult]) -> Mapping[str, StepResult]:
+    """Leave out what failed as it was read first: it is not made again, so its step keeps its name."""
+    first = state["checked"] if state.get("reading") else []
+    failed = {entry.uid for entry in first if entry.uid in results and results[entry.uid].status != "completed"}
+    return {uid: result for uid, result in results.items() if uid not in failed}
 
 
 def _only_asks(plan: Plan) -> bool:
@@ -168,7 +184,7 @@ async def gate_of_plan(
 ) -> str | None:
     """Name the gate at which a person has to approve a plan; None where nobody has to.
 
-    What is `done`, by the ids of its steps, asks nobody.
+    What is `done` or cannot begin, by the ids of its steps, asks nobody.
     """
     new = [entry for entry in checked if entry.step.id not in done]
     run_id, asks = state["run_id"], state.get("changes") or needs_approval(new, approval)
@@ -185,9 +201,9 @@ def subject(plan: Plan, attempts: Attempts, checked: Sequence[VerifiedStep]) -> 
     """Name what a plan's gate asks: the same plan again only after a person has edited or responded.
 
     So a plan that was rejected stays rejected, and one that an edit brings back is asked for anew; so is one
-    whose capabilities, or the policy, have changed.
+    whose capabilities, the policy, or the values that were read first, have changed.
     """
-    pins = sha256(sorted({entry.pin for entry in checked}))[:16]
+    pins = sha256(sorted({f"{entry.pin}{entry.known}" for entry in checked}))[:16]
     return f"{plan.plan_hash}:{attempts.edits + attempts.responses}:{pins}"
 
 
@@ -235,6 +251,7 @@ def _again(outcome: Outcome, findings: list[Finding], plan: Plan, state: AgentSt
         "findings": [*before, *_failures(state), *findings],
         "plan": None,
         "draft": plan,
+        "reading": False,
         "attempts": attempts.model_copy(update=tried),
     }
 

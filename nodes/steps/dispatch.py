@@ -35,12 +35,18 @@ def dispatch(gateway: Gateway) -> Node[AgentState, AgentUpdate]:
 
 
 def sends(state: AgentState, execution: ExecutionSettings) -> list[Send]:
-    """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node."""
+    """One `Send` a step, in topological order: gated, agentic and chains to a lane, others to one node.
+
+    Before a person is asked, those that are read first alone.
+    """
     plan, checked = plan_of(state), state["checked"]
-    barriers = _barriers(checked) if execution.order == "waves" else {}
+    begun = _reads(checked) if state.get("reading") else {entry.uid for entry in checked}
+    barriers = _barriers(checked, begun) if execution.order == "waves" else {}
     ends = [entry.uid for entry in checked if entry.step.on_empty == "end"]
     sent = []
     for index, entry in enumerate(checked, 1):
+        if entry.uid not in begun:
+            continue
         task = StepTask(
             run_id=state["run_id"],
             plan_id=plan.plan_id,
@@ -59,11 +65,15 @@ def sends(state: AgentState, execution: ExecutionSettings) -> list[Send]:
     return sent
 
 
-def _barriers(checked: list[VerifiedStep]) -> dict[str, tuple[str, ...]]:
-    """In waves, a step waits for every step of the waves before its own."""
+def _reads(checked: list[VerifiedStep]) -> set[str]:
+    return {entry.uid for entry in checked if entry.read_first}
+
+
+def _barriers(checked: list[VerifiedStep], begun: set[str]) -> dict[str, tuple[str, ...]]:
+    """In waves, a step waits for every step of the waves before its own that has `begun`."""
     earlier: tuple[str, ...] = ()
     barriers: dict[str, tuple[str, ...]] = {}
-    for wave in waves({entry.uid: before(entry) for entry in checked}):
+    for wave in waves({entry.uid: before(entry) for entry in checked if entry.uid in begun}):
         barriers |= dict.fromkeys(wave, earlier)
         earlier += wave
     return barriers
