@@ -35,6 +35,8 @@ class PlanProgress:
     """Files that steps pass on, as on a card, by the id of their step."""
     request: str = ""
     """What a person asked for, in their words."""
+    brought: Mapping[str, str] = field(default_factory=dict)
+    """What came of the steps that were read first, on a line each, by the id of the step."""
 
 
 def plan_card(
@@ -66,6 +68,7 @@ def plan_card(
         "steps": [
             _step(entry, ids, with_gates, progress.values.get(entry.step.id))
             | progress.files.get(entry.step.id, {})
+            | ({"brought": progress.brought[entry.step.id]} if entry.step.id in progress.brought else {})
             for entry in checked
         ],
         **({"cannot": plan.cannot} if plan.cannot else {}),
@@ -127,7 +130,7 @@ def _shown_later(entry: VerifiedStep) -> bool:
 
 
 def _known_gate(entry: VerifiedStep) -> bool:
-    return entry.gated and not has_reference(entry.step.params)
+    return entry.gated and (bool(entry.known) or not has_reference(entry.step.params))
 
 
 def _chain(entry: VerifiedStep) -> Card:

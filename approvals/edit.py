@@ -37,6 +37,7 @@ _STEP_FACTS = (
     "does",
     "marks",
     "values",
+    "brought",
     "gates",
     "decisions",
     "versions",
@@ -51,6 +52,7 @@ _PLAN_FACTS = (
     "changes",
     "done",
     "estimate",
+    "outside",
     "replans_left",
     "decisions",
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -16,7 +17,7 @@ _SENTENCE = re.compile(r".*?[.!?;](?=\s|\Z)", re.DOTALL)
 
 
 def with_phrases(card: Card, checked: Sequence[VerifiedStep], registry: Registry) -> Card:
-    """Add to each step of a card what its capability does, as it describes itself."""
+    """Add to each step of a card what its capability does, as it describes itself, and sum up its effects."""
     phrases: dict[JsonValue, str] = {}
     for entry in checked:
         if (capability := registry.get(entry.step.shown_name)) and capability.description.strip():
@@ -24,7 +25,16 @@ def with_phrases(card: Card, checked: Sequence[VerifiedStep], registry: Registry
     steps: list[JsonValue] = [
         {**step, "does": phrases[step["id"]]} if step["id"] in phrases else step for step in card_steps(card)
     ]
-    return {**card, "steps": steps}
+    outside: list[JsonValue] = [*_effects(checked, phrases)]
+    return {**card, "steps": steps, **({"outside": outside} if outside else {})}
+
+
+def _effects(checked: Sequence[VerifiedStep], phrases: Mapping[JsonValue, str]) -> Iterator[str]:
+    """Say once for each capability what a plan changes or sends by it, and how often."""
+    new = [entry for entry in checked if entry.effect != "pure" and not entry.kept]
+    counts = Counter(phrases.get(entry.step.id, entry.step.shown_name) for entry in new)
+    for phrase, count in counts.items():
+        yield phrase if count == 1 else f"{phrase} ({count} times)"
 
 
 def first_sentence(description: str) -> str:

@@ -125,7 +125,7 @@ class VerifiedStep(BaseModel):
     read_first: bool = False
     """Whether it is a read that asks nobody, and runs before a person is asked about its plan."""
     known: str = ""
-    """Hash of its arguments, where its plan shows them by what was read first; "" where it shows references."""
+    """Hash of its arguments, where its plan shows values that were read first; "" where it has none."""
 
     def is_as(self, other: VerifiedStep | None) -> bool:
         """Say whether another step is the same in all that it says, types of values included."""

@@ -117,8 +117,8 @@ async def after_score(
 ) -> Literal["verify", "planner", "escalation_gate", "respond", "clarify", "consolidate"]:
     """Run steps again, plan again with what went wrong, ask a person about it, or tell how it went.
 
-    There is no verdict where what the steps call has changed, or reads were made first: the steps are verified
-    again, and asked for.
+    There is no verdict where what the steps call has changed, or reads were made first: the steps are
+    verified again, and asked for.
     """
     if has_answer(state):
         return "consolidate"

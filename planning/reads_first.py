@@ -1,4 +1,4 @@
-"""Reads of a plan run before a person is asked about it, so that its card shows the values that its effects have.
+"""Reads of a plan run before a person is asked about it: its card shows the values that its effects have.
 
 A step is read first where it is a read that asks nobody, and all that it waits for is read first, too. What a
 call then has for arguments is known: it is judged by them, shown with them, and approved with them.
@@ -22,6 +22,9 @@ from planwright.planning.empty_results import step_arguments
 from planwright.planning.rules import Rules
 from planwright.planning.verification import judge_call
 from planwright.planning.write_conflicts import before
+from planwright.presentation.brought import brought_text
+
+LONGEST = 120
 
 
 def with_reads_first(
@@ -33,8 +36,8 @@ def with_reads_first(
 ) -> list[VerifiedStep]:
     """Mark the steps that are read first, and judge those anew whose arguments are known by them.
 
-    `checked` is in the order of dependencies; `scope` has what references may name, as far as it is there; `done`
-    are uids of steps that earlier plans have done.
+    `checked` is in the order of dependencies; `scope` has what references may name, as far as it is there;
+    `done` are uids of steps that earlier plans have done.
     """
     first: set[str] = set()
     for entry in checked:
@@ -78,7 +81,8 @@ def cannot_begin(
 ) -> set[str]:
     """Name the steps, by uid, that what was read leaves nothing for: nobody is asked about them.
 
-    They need what failed or was not there, by their cascade or a reference; `checked` is in the order of dependencies.
+    They need what failed or was not there, by their cascade or a reference; `checked` is in the order of
+    dependencies.
     """
     missing = {uid for uid, result in results.items() if result.status != "completed"}
     ids = {entry.step.id: entry.uid for entry in checked}
@@ -97,6 +101,22 @@ def cannot_begin(
             if isinstance(error, NothingFound) or results.keys() >= set(entry.needs):
                 missing.add(entry.uid)
     return missing - results.keys()
+
+
+def brought_first(
+    checked: Sequence[VerifiedStep], results: Mapping[str, StepResult], scope: Mapping[str, JsonValue]
+) -> dict[str, str]:
+    """Say on a line each, by the ids of the steps, what came of those that were read first."""
+    outputs = scope["steps"]
+    texts: dict[str, str] = {}
+    for entry in checked:
+        if not entry.read_first or entry.uid not in results or not isinstance(outputs, dict):
+            continue
+        result, output = results[entry.uid], outputs.get(entry.step.id)
+        why = result.error if result.status == "skipped" else f"{result.status}: {result.error}"
+        text = brought_text(output["output"], entry.step.params) if isinstance(output, dict) else why
+        texts[entry.step.id] = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return texts
 
 
 def unread(checked: Sequence[VerifiedStep], results: Mapping[str, StepResult]) -> bool:

@@ -31,22 +31,26 @@ class Sentence:
     """The sentence, on one line, with nothing in it that could act on a terminal."""
     rest: Mapping[str, object]
     """Arguments that do not stand in it as a whole, by name."""
+    known: frozenset[str] = frozenset()
+    """Names of arguments that are values and not references, whatever they look like."""
 
 
 def step_sentence(step: Card) -> Sentence:
     """Say what a step does with which values; arguments that are long are left for rows of their own."""
     if step["capability"] == "agent":
         return Sentence("Leave a task to a model with tools", {"task": step["description"], **step["params"]})
-    params: Mapping[str, object] = step["params"]
-    short = {name: text for name, value in params.items() if (text := _inline(name, value))}
+    known: Mapping[str, object] = step.get("values", {})
+    params: Mapping[str, object] = {**step["params"], **known}
+    spelled = {name: _inline(name, value, known=name in known) for name, value in params.items()}
+    short = {name: text for name, text in spelled.items() if text}
     title = next((name for name in TITLES if name in short and isinstance(params[name], str)), None)
-    literal = title is not None and whole_reference(str(params[title])) is None
+    literal = title is not None and (title in known or whole_reference(str(params[title])) is None)
     first = [_literal(params[title])] if title is not None and literal else []
     others = [text for name, text in short.items() if not (literal and name == title)]
     does = one_line(step.get("does") or step["capability"])
     values = ", ".join([*first, *others])
     rest = {name: value for name, value in params.items() if name not in short}
-    return Sentence(f"{does}: {values}" if values else does, rest)
+    return Sentence(f"{does}: {values}" if values else does, rest, frozenset(known))
 
 
 def effect_phrase(capability: str, args: Mapping[str, object], result: object) -> str:
@@ -64,9 +68,13 @@ def _cut(text: str) -> str:
 
 def argument_text(value: object) -> str:
     """Spell a value with its references in words, between ‹ and ›; nothing else holds those marks."""
+    return format_references(value_text(value), lambda path: f"‹{reference_text(path)}›")
+
+
+def value_text(value: object) -> str:
+    """Spell a value that refers to nothing, without the marks of references."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    guarded = text.replace("‹", "\\u2039").replace("›", "\\u203a")
-    return format_references(guarded, lambda path: f"‹{reference_text(path)}›")
+    return text.replace("‹", "\\u2039").replace("›", "\\u203a")
 
 
 def reference_text(path: Sequence[str]) -> str:
@@ -95,9 +103,9 @@ def step_name(id_: str) -> str:
     return f"step {match[1]}" if match else f'step "{one_line(id_)}"'
 
 
-def _inline(name: str, value: object) -> str:
-    """Spell an argument for the sentence; empty where it needs a row of its own."""
-    if isinstance(value, str) and (path := whole_reference(value)):
+def _inline(name: str, value: object, *, known: bool = False) -> str:
+    """Spell an argument for the sentence; empty where it needs a row of its own. A `known` one is a value."""
+    if not known and isinstance(value, str) and (path := whole_reference(value)):
         same = path[0] == "steps" and path[-1] == name and len(path) > 3
         if same and len(path) == 4:
             return f"{one_line(name)} from {step_name(path[1])}"

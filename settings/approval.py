@@ -23,7 +23,7 @@ class ApprovalSettings(BaseModel):
     plan: PlanApproval = "risk"
     """When a whole plan is put before a person."""
     order: Literal["reads_first", "plan_first"] = "reads_first"
-    """Whether reads that ask nobody run before the plan is shown, so that its card has the values they bring."""
+    """Whether reads that ask nobody run before the plan is shown, so that its card has their values."""
     depth: Literal["plan", "plan_and_gates"] = "plan"
     """Whether approving a plan opens the gates of its steps, too."""
     risk: Risk = "Medium"

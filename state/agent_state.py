@@ -186,7 +186,7 @@ class AgentState(TypedDict, total=False):
     estimate: dict[str, Any]
     """What the plan needs at least, as `in_all` spells it; set by `verify`."""
     reading: bool
-    """Whether only the reads of the plan run, before a person is asked; set by `verify`, cleared by `score`."""
+    """Whether only the reads of the plan run, before a person is asked; set by `verify`."""
     approved: bool
     """Whether a person has approved the newest plan."""
     results: Annotated[dict[str, StepResult], merge_results]

@@ -222,6 +222,10 @@ def _cached(data: EventData) -> RenderableType:
 
 def _verified(data: EventData, verbose: bool, models: bool) -> RenderableType:
     if data["outcome"] == "ok":
+        if data.get("reads_first") and not verbose:
+            return label(
+                "plan", f"{len(data['plan']['steps'])} steps; what only reads runs first, then it asks"
+            )
         if not verbose:
             return plan_view(data["plan"], models=models)
         checked = label("verified", "ok: every capability, argument, reference and dependency holds", "green")

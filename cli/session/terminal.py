@@ -195,7 +195,7 @@ class RunWatch:
             failures = (line.note for line in self._view.lines if line.state == "failed")
             if not self._terminal.verbose and (left_out(chunk) or repeats(chunk, failures)):
                 return None
-            if chunk["type"] == "plan_verified" and card:
+            if chunk["type"] == "plan_verified" and card and "reads_first" not in chunk["data"]:
                 self._plans.add((card["plan_id"], card["revision"]))
             return event_line(chunk, verbose=self._terminal.verbose, models=not self._view.embedded)
         if not self._terminal.verbose:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -29,7 +29,7 @@ from planwright.domain.hashing import same
 from planwright.presentation.file_lines import file_lines
 from planwright.presentation.plan_gates import gate_texts, planner_words
 from planwright.presentation.rows import Card
-from planwright.presentation.step_sentence import argument_text, step_name, step_sentence
+from planwright.presentation.step_sentence import Sentence, argument_text, step_name, step_sentence
 
 DEEPEST = 5
 LONGEST_ID = 12
@@ -58,7 +58,14 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     """
     steps = card["steps"]
     count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
-    rows: list[RenderableType] = [label("plan", f"{count} for: {_request(card)}"), _Steps(tree(steps), whole)]
+    rows: list[RenderableType] = [label("plan", f"{count} for: {_request(card)}")]
+    rows += [
+        label("" if number else "will", effect, "bold")
+        for number, effect in enumerate(card.get("outside", ()))
+    ]
+    read = [step for step in steps if "brought" in step and not whole]
+    rows += [label("" if number else "read", _read(step), "dim") for number, step in enumerate(read)]
+    rows.append(_Steps(tree(_without(steps, {str(step["id"]) for step in read})), whole))
     rows += [label("goal", words, "dim") for words in planner_words(card)]
     if left := card.get("cannot"):
         rows.append(label("not done", f"{left}", "yellow"))
@@ -66,7 +73,7 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     used = f"; {model_use_text(needed)}" if needed and models and (whole or needed["cost"]) else ""
     rows.append(label("estimate", work_text(steps) + used))
     rows.append(label("risk", risk_word(str(card["risk"])), RISK_STYLE[str(card["risk"])]))
-    rows += _done(card.get("done", {}))
+    rows += _done({id_: run for id_, run in card.get("done", {}).items() if run != "this run" or not read})
     for number, change in enumerate(card.get("changes", ())):
         rows.append(label("" if number else "changes", change, "yellow"))
     return Group(*rows)
@@ -124,7 +131,7 @@ class _Steps:
                 text = Text.assemble((one_line(step.card["id"]), "bold"), ": ", text)
             aside = wide and cell_len(facts.plain) <= WIDEST_FACTS
             yield _beside(mark, column, text, Text("  ") + facts if aside else None)
-            rest = _rows(step.card, sentence.rest, self.whole)
+            rest = _rows(step.card, sentence, self.whole)
             for row in rest if aside else (facts, *rest):
                 yield _beside("", column, row)
 
@@ -167,16 +174,21 @@ def _facts(step: TreeStep) -> Text:
     return text.append(f" · after {one_line(', '.join(also))}" if also else "", "dim")
 
 
-def _rows(step: Card, rest: Mapping[str, object], whole: bool) -> list[RenderableType]:
+def _rows(step: Card, sentence: Sentence, whole: bool) -> list[RenderableType]:
     """Show all of a step that its sentence has no room for."""
     cut = not whole and step["mode"] == "read_only" and step["risk"] == "None"
-    values = {**rest, **step["params"]} if whole else rest
-    rows = [_argument(name, value if whole else argument_text(value), cut) for name, value in values.items()]
+    values = {**sentence.rest, **step["params"]} if whole else sentence.rest
+    asis = values if whole else sentence.known
+    rows = [
+        _argument(name, value if name in asis else argument_text(value), cut)
+        for name, value in values.items()
+    ]
     if "on_empty" in step:
         rows.append(argument("if nothing is found", one_line(step["on_empty"]), 0, "dim"))
     if "model_hint" in step:
         rows.append(argument("model hint", hint_text(step["model_hint"]), 0, "dim"))
-    rows += [_argument(f"{name} is", value, cut) for name, value in _resolved(step)]
+    rows += [_argument(f"{name} is", value, cut) for name, value in _resolved(step) if whole]
+    rows += [argument("read", one_line(step["brought"]), 0, "dim")] if "brought" in step else []
     marks = [*step.get("marks", ()), *([step["reason"]] if step.get("done_before") else [])]
     rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
@@ -204,6 +216,17 @@ def _resolved(step: Card) -> list[tuple[str, object]]:
     """List the arguments of a step whose references are known by now, with their values."""
     values: Mapping[str, object] = step.get("values", {})
     return [(name, value) for name, value in values.items() if not same(value, step["params"].get(name))]
+
+
+def _without(steps: Sequence[Card], read: Container[str]) -> list[Card]:
+    """Leave out the steps that were read first, also as what others wait for."""
+    left = [step for step in steps if step["id"] not in read]
+    return [{**step, "after": [id_ for id_ in step["after"] if id_ not in read]} for step in left]
+
+
+def _read(step: Card) -> str:
+    """Say on one line what a step that was read first has brought."""
+    return f"{one_line(step['id'])} {one_line(step['capability'])}: {one_line(step['brought'])}"
 
 
 def _done(done: Mapping[str, str]) -> list[RenderableType]:

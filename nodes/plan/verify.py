@@ -20,7 +20,7 @@ from planwright.critic.rubrics import Rubrics
 from planwright.critic.ruling import failures
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
-from planwright.domain.results import Finding
+from planwright.domain.results import Finding, StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.recorded_result import known_so_far, known_values
 from planwright.execution.refused_in_doubt import doubted_steps
@@ -29,7 +29,7 @@ from planwright.execution.surroundings import has_foreign_text
 from planwright.planning.catalogue import catalogue_scope
 from planwright.planning.done_steps import effects_done, is_done
 from planwright.planning.estimate import in_all
-from planwright.planning.reads_first import cannot_begin, unread, with_reads_first
+from planwright.planning.reads_first import brought_first, cannot_begin, unread, with_reads_first
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
@@ -89,16 +89,18 @@ def verify(
         checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
         values = known_values(checked, results, scope, registry)
-        progress = PlanProgress(plan, checked, results, values, files, invocation.request)
+        brought = brought_first(checked, results, scope)
+        progress = PlanProgress(plan, checked, results, values, files, invocation.request, brought)
         estimate = in_all(needed, spent)
         plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(plain, invocation, stores)
-        _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
         nobody = {*done, *(entry.step.id for entry in checked if entry.uid in idle)}
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, nobody)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         reading = bool(gate) and unread(checked, results) and not state.get("reading")
+        first = {"reads_first": True} if reading else {}
+        _tell([], data | {"order": order_added(card), "plan": card, **first}, attempts, invocation)
         update |= {"estimate": estimate, "draft": None, "reading": reading}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
@@ -128,7 +130,9 @@ def _tell(
 def _ended(state: AgentState, results: Mapping[str, StepResult]) -> Mapping[str, StepResult]:
     """Leave out what failed as it was read first: it is not made again, so its step keeps its name."""
     first = state["checked"] if state.get("reading") else []
-    failed = {entry.uid for entry in first if entry.uid in results and results[entry.uid].status != "completed"}
+    failed = {
+        entry.uid for entry in first if entry.uid in results and results[entry.uid].status != "completed"
+    }
     return {uid: result for uid, result in results.items() if uid not in failed}
 
 

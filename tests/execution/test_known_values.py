@@ -12,7 +12,7 @@ from planwright.capabilities.registry import Registry
 from planwright.domain.plan import PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.recorded_result import as_sent, known_values
+from planwright.execution.recorded_result import as_sent, known_so_far, known_values
 from planwright.records.stores import Stores
 
 FILES = Registry([files.read, files.write])
@@ -39,14 +39,19 @@ SAVE = checked(
 RESULTS = {"read alpha": read("read alpha", "ALPHA"), "read beta": read("read beta", "BETA")}
 
 
+async def known(steps: list[VerifiedStep], results: dict[str, StepResult]) -> dict[str, dict[str, JsonValue]]:
+    scope = await known_so_far(steps, results, "", NO_STORES)
+    return known_values(steps, results, scope, FILES)
+
+
 async def test_a_result_of_an_earlier_plan_under_the_same_id_is_not_shown() -> None:
     results = {"read alpha": RESULTS["read alpha"]}
-    assert await known_values([reads("read beta", "beta.md"), SAVE], results, "", NO_STORES, FILES) == {}
+    assert await known([reads("read beta", "beta.md"), SAVE], results) == {}
 
 
 async def test_a_result_that_the_plan_builds_on_is_shown_whatever_came_after_it() -> None:
     for name, text in (("read alpha", "ALPHA"), ("read beta", "BETA")):
-        values = await known_values([reads(name, "any.md"), SAVE], RESULTS, "", NO_STORES, FILES)
+        values = await known([reads(name, "any.md"), SAVE], RESULTS)
         assert values == {"s2": {"text": text}}
 
 
