@@ -24,8 +24,8 @@ class ApprovalSettings(BaseModel):
     """When a whole plan is put before a person."""
     order: Literal["reads_first", "plan_first"] = "reads_first"
     """Whether reads that ask nobody run before the plan is shown, so that its card has their values."""
-    depth: Literal["plan", "plan_and_gates"] = "plan"
-    """Whether approving a plan opens the gates of its steps, too."""
+    depth: Literal["plan", "plan_and_gates"] = "plan_and_gates"
+    """Whether approving a plan opens the gates of its steps that it shows with all values, too."""
     risk: Risk = "Medium"
     """Lowest risk from which a person is asked."""
     plan_risk: Risk | None = None
@@ -36,6 +36,11 @@ class ApprovalSettings(BaseModel):
     """Seconds that gates of a run stay open where a person sits at the terminal."""
     tool_timeout_s: int = Field(300, ge=1)
     """The same for the gate of one call, where that is less."""
+
+    @property
+    def reads_first(self) -> bool:
+        """Whether what only reads runs before a person is asked about the rest of a plan."""
+        return self.order == "reads_first" and self.plan == "risk"
 
     @property
     def of_plan(self) -> Risk | None:

@@ -32,8 +32,8 @@ storage.url tracing.langsmith
 """.split()
 OPENS = """
 agents.*.instructions agents.*.limits.cost agents.*.limits.effects agents.*.limits.effects_per_minute
-agents.*.limits.tokens agents.*.limits.tool_calls agents.*.limits.wall_clock_s approval.depth
-approval.plan approval.plan_risk approval.risk approval.tool_risk audit.anchor budgets.run.cost
+agents.*.limits.tokens agents.*.limits.tool_calls agents.*.limits.wall_clock_s approval.plan
+approval.plan_risk approval.risk approval.tool_risk audit.anchor budgets.run.cost
 budgets.run.effects budgets.run.effects_per_minute budgets.run.tokens budgets.run.tool_calls
 budgets.run.wall_clock_s critic.strictness egress.allow egress.idempotent files.allow files.types
 files.readable mail.ca_file mcp.*.mode mcp.*.tools.*.effect mcp.*.tools.*.mode mcp.*.tools.*.risk
@@ -46,8 +46,8 @@ storage.path web.certificate web.host web.key web.proxies
 """.split()
 NOTHING = """
 agents.*.description agents.*.max_tool_iterations agents.*.model agents.*.modes agents.*.planning
-agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature
-approval.plan_timeout_s approval.tool_timeout_s breaker.failures breaker.open_s capabilities.prohibit
+agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature approval.depth
+approval.order approval.plan_timeout_s approval.tool_timeout_s breaker.failures breaker.open_s capabilities.prohibit
 context.compact_at context.compact_oldest context.compact_timeout_s context.truncate_to
 critic.run_retries critic.step_retries egress.content_types egress.max_bytes egress.timeout_s
 execution.max_parallel_steps execution.max_tool_iterations execution.max_tool_iterations_hard_limit

@@ -84,7 +84,7 @@ def verify(
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
         scope = await known_so_far(checked, results, invocation.request, stores)
-        if settings.approval.order == "reads_first":
+        if settings.approval.reads_first:
             checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
         checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
         checked = await not_done_again(checked, results, stores, invocation.run_id, rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
 
@@ -55,6 +55,8 @@ class AskedCall:
     """Calls of a chain."""
     done: str = ""
     """Run that has done it already; "" where it is still to be done."""
+    brought: str = ""
+    """What came of it, where it was read before anybody was asked; else ""."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,12 @@ class GatePage:
     """What it comes to: calls, use of models, why it asks."""
     findings: Sequence[str]
     """What an edit or a re-plan has changed, and why a person is asked over a run."""
+    outside: Sequence[str]
+    """What a plan will change or send, one entry for each capability; empty for other gates."""
     calls: Sequence[AskedCall]
     """Calls that it asks about, in order."""
+    read: Sequence[AskedCall]
+    """Steps of the plan that were read before anybody was asked."""
     questions: Sequence[str]
     """Questions that it asks."""
     outcomes: Sequence[StepOutcome]
@@ -134,7 +140,9 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         risk=str(card.get("risk", "None")),
         facts=_facts(card, planned),
         findings=[*map(str, _list(card, "changes")), *_not_judged(card)],
-        calls=calls,
+        outside=[str(effect) for effect in _list(card, "outside")],
+        calls=[call for call in calls if not call.brought],
+        read=[call for call in calls if call.brought],
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
         outcomes=[_outcome(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
         if gate.kind == "escalation"
@@ -173,14 +181,11 @@ def _waits_for(gate: Gate, caller: Caller) -> str:
 
 
 def _facts(card: Card, steps: Sequence[Card]) -> list[tuple[str, str]]:
-    facts: list[tuple[str, str]] = []
-    if steps:
-        facts.append(("work", work_text(steps)))
-        facts += [("goal", text) for text in planner_words(card)]
+    facts: list[tuple[str, str]] = [("work", work_text(steps))] if steps else []
+    facts += [("goal", text) for text in planner_words(card)] if steps else []
     if estimate := _mapping(card.get("estimate")):
         facts.append(("models", model_use_text(estimate)))
-    if revision := card.get("revision"):
-        facts.append(("revision", str(revision)))
+    facts += [("revision", str(revision))] if (revision := card.get("revision")) else []
     words_of = (("why", card.get("reason")), ("not done", card.get("cannot")))
     facts += [("not by", excluded)] if (excluded := excluded_words(card)) else []
     facts += [(name, str(text)) for name, text in words_of if text]
@@ -212,11 +217,8 @@ def _step(step: Card, card: Card) -> AskedCall:
         notes.append(f"undone by {undo.get('capability')}")
     for edge in _list(step, "follows"):
         notes.append(f"after {edge['after']}, because both use {edge['both_use']}")
-    return _with(call, notes, str(_mapping(card.get("done")).get(str(step["id"]), "")))
-
-
-def _with(call: AskedCall, notes: Sequence[str], done: str) -> AskedCall:
-    return AskedCall(**{**vars(call), "notes": notes, "done": done})
+    done = str(_mapping(card.get("done")).get(str(step["id"]), ""))
+    return replace(call, notes=notes, done=done, brought=str(step.get("brought", "")))
 
 
 def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCall:

@@ -17,7 +17,6 @@ BESIDE = {
 }
 VALUES = {
     "agents.*.instructions": '"Say yes."',
-    "approval.depth": '"plan_and_gates"',
     "approval.plan": '"never"',
     "approval.plan_risk": '"Critical"',
     "approval.risk": '"Critical"',
