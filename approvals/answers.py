@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
+from planwright.approvals.decisions_of_calls import forms_by_call, joined
 from planwright.approvals.gate import gate_prompt
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -62,9 +63,9 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     answer = as_decision(answer, gates, {*interrupts, *(gate.gate_id for gate in gates)})
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
-    answer = one_for_all(answer, gates)
     wanted = gate_meant(answer)
-    if wanted is not None or len(gates) == 1 or isinstance(answer, Mapping):
+    single = not any(forms_by_call(answer, gate) for gate in gates if wanted in (None, gate.gate_id))
+    if single and (wanted is not None or len(gates) == 1 or isinstance(answer, Mapping)):
         read_decision(answer, channel)
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
@@ -80,7 +81,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
 
 
 def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
-    """Read one decision, and the plan of an edit. Raises GateError when it is not exactly one."""
+    """Read one decision, and the action of an edit. Raises GateError when it is not exactly one."""
     form = _single_decision(answer)
     word = _word(form["type"])
     args, shown_hash = form.get("args"), form.get("plan_hash")
@@ -108,7 +109,7 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
         remember=_approval_scope(form, word),
         effects=effects,
     )
-    return decision, _edited_plan(form) if word == "edit" else None
+    return decision, _edited_action(form) if word == "edit" else None
 
 
 def signed(answer: object, person: str) -> object:
@@ -210,45 +211,40 @@ def _single_decision(answer: object) -> Mapping[str, object]:
     return form
 
 
-def _edited_plan(form: Mapping[str, object]) -> object:
-    """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
+def _edited_action(form: Mapping[str, object]) -> tuple[str, dict[str, object]]:
+    """Find name and args of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
     edits = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
     action, name = edits[0] if len(edits) == 1 else (None, "")
-    if not isinstance(action, Mapping):
-        raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
-    if action.keys() != {name, "args"} or action[name] != "approve_plan":
+    if not isinstance(action, Mapping) or action.keys() != {name, "args"}:
+        raise GateError("an edit brings the whole edited plan, or all arguments of a call", f"send {_EDIT}")
+    if not isinstance(action["args"], Mapping):
+        raise GateError("the args of an edit are what stands on the card, by name", f"send {_EDIT}")
+    return str(action[name]), dict(action["args"])
+
+
+def _edited_plan(action: object) -> object:
+    """Find the plan of an edit. Raises GateError where it is of something else."""
+    name, args = action if isinstance(action, tuple) else ("", {})
+    if name != "approve_plan":
         raise GateError(
-            f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
+            f"an edit is of approve_plan, not of {_quoted(name)}: change the steps of its plan",
             f"send {_EDIT}",
         )
-    args = action["args"]
-    if not isinstance(args, Mapping) or args.keys() != {"plan"}:
+    if args.keys() != {"plan"}:
         raise GateError("the args of an edit are exactly the plan", f"send {_EDIT}")
     return args["plan"]
 
 
-def one_for_all(answer: object, gates: Sequence[Gate]) -> object:
-    """Take the same decision over each call of a gate for one over the gate; GateError where they differ.
-
-    Clients that follow LangChain's form send a decision for each action that is asked for.
-    """
-    if not isinstance(answer, Mapping):
-        return answer
-    decisions, counts = answer.get("decisions"), {len(gate.calls) for gate in gates}
-    if not isinstance(decisions, list) or len(decisions) < 2 or len(decisions) not in counts:
-        return answer
-    if any(decision != decisions[0] for decision in decisions):
-        raise GateError(
-            "the calls of a reply are decided together, and the decisions differ",
-            "approve them all, or reject them and say which ones you want",
-        )
-    return {**answer, "decisions": decisions[:1]}
-
-
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
-    answer = one_for_all(as_decision(answer, [gate], ()), [gate])
-    decision, edit = read_decision(answer, channel)
+    answer = as_decision(answer, [gate], ())
+    decided = [read_decision(form, channel) for form in forms_by_call(answer, gate) or [answer]]
+    decision, edit = decided[0]
+    if len(decided) > 1 or (decision.answer == "edit" and gate.kind == "step"):
+        decision = joined(decided, gate)
+        acceptable(gate, decision)
+        return Bound(gate, decision)
     acceptable(gate, decision)
+    edit = _edited_plan(edit) if decision.answer == "edit" else None
     brought = _single_decision(answer).get("args")
     bare = brought is None or isinstance(brought, str)
     if decision.answer == "approve" and not bare and brought != gate_prompt(gate)["action_request"]:

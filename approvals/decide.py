@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from langgraph.types import Command, StateSnapshot
 
 from planwright.approvals.answers import Bound, bind, gate_meant, read_decision
-from planwright.approvals.review import Review
+from planwright.approvals.review import Reviewer
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import TERMINAL
@@ -71,9 +71,9 @@ class ShownGates:
 class Answering:
     """Take answers to gates: read, bound to a gate, reviewed, then on record."""
 
-    def __init__(self, stores: Stores, review: Review) -> None:
+    def __init__(self, stores: Stores, reviewer: Reviewer) -> None:
         self._stores = stores
-        self._review = review
+        self._reviewer = reviewer
         self.shown_gates = ShownGates()
 
     async def resume(
@@ -141,12 +141,12 @@ class Answering:
 
         Raises GateError with the findings when it may not run.
         """
-        return await self._review(gate, edit, self._stores.time.now(), _model_of(snapshot))
+        return await self._reviewer.plan(gate, edit, self._stores.time.now(), _model_of(snapshot))
 
     async def _reviewed(self, item: Bound, snapshot: StateSnapshot) -> Decision:
-        """Read the plan of an edit, by all the rules, before any answer is recorded."""
+        """Read the edit of a plan or of calls, by all the rules, before any answer is recorded."""
         if item.decision.answer != "edit":
-            return item.decision
+            return await self._reviewer.calls(item.gate, item.decision)
         plan = await self.preview(item.gate, item.edit, snapshot)
         return item.decision.model_copy(update={"plan": plan})
 

@@ -156,13 +156,14 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
         tools = tuple(gate.undeclared)
         schema = (
             RESPONSE_SCHEMA
-            if len(gate.allowed) == 4 and not tools and not gate.shown_later
+            if gate.kind == "plan" and len(gate.allowed) == 4 and not tools and not gate.shown_later
             else response_schema(
                 *gate.allowed,
                 most=len(gate.calls),
                 doubts=len(gate.doubts),
                 undeclared=tools,
                 unseen=bool(gate.shown_later),
+                edits=_tools(gate) if gate.kind == "step" else (),
             )
         )
         prompt = gate_prompt(gate)
@@ -173,6 +174,11 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
             refused = await invocation.answered(gate, answer)
     emit_decision(gate, invocation)
     return gate
+
+
+def _tools(gate: Gate) -> list[str]:
+    """Name the tools of the calls of a gate, each once."""
+    return list(dict.fromkeys(str(call["capability"]) for call in gate.calls))
 
 
 def emit_request(gate: Gate, invocation: Invocation) -> None:

@@ -8,17 +8,10 @@ from typing import get_args
 from planwright.records.consent.approval_scope import ScopeDuration, ToolMay
 from planwright.records.consent.gate import GateAnswer
 
-_EDITED_ACTION: dict[str, object] = {
+_PLAN_ARGS: dict[str, object] = {
     "type": "object",
-    "properties": {
-        "name": {"const": "approve_plan"},
-        "args": {
-            "type": "object",
-            "properties": {"plan": {"type": "object", "required": ["steps"]}},
-            "required": ["plan"],
-        },
-    },
-    "required": ["name", "args"],
+    "properties": {"plan": {"type": "object", "required": ["steps"]}},
+    "required": ["plan"],
 }
 _EFFECT: dict[str, object] = {
     "type": "object",
@@ -33,9 +26,11 @@ def response_schema(
     doubts: int = 0,
     undeclared: Sequence[str] = (),
     unseen: bool = False,
+    edits: Sequence[str] = (),
 ) -> dict[str, object]:
-    """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
+    """Describe LangChain's HITLResponse: one decision, or one for each of `most` calls.
 
+    An edit is of the plan, or of a call of one of the tools that `edits` names.
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
     Of tools that say nothing of what they may do (`undeclared`) an approval may say it, and of a plan that
     values which are not known yet need not be shown (`unseen`).
@@ -45,8 +40,8 @@ def response_schema(
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
-        "approve": _remember(undeclared, scopes="edit" not in answers, unseen=unseen),
-        "edit": {"edited_action": _EDITED_ACTION},
+        "approve": _remember(undeclared, scopes="edit" not in answers or bool(edits), unseen=unseen),
+        "edit": {"edited_action": _edited_action(edits)},
         "reject": {"message": message},
         "respond": response,
     }
@@ -60,8 +55,14 @@ def response_schema(
         }
         for name in answers
     ]
-    decisions = {"type": "array", "minItems": 1, "maxItems": most, "items": {"anyOf": forms}}
+    decisions = {"type": "array", "minItems": most, "maxItems": most, "items": {"anyOf": forms}}
     return {"type": "object", "properties": {"decisions": decisions}, "required": ["decisions"]}
+
+
+def _edited_action(tools: Sequence[str]) -> dict[str, object]:
+    name: dict[str, object] = {"enum": [*tools]} if tools else {"const": "approve_plan"}
+    args: dict[str, object] = {"type": "object"} if tools else _PLAN_ARGS
+    return {"type": "object", "properties": {"name": name, "args": args}, "required": ["name", "args"]}
 
 
 def _remember(undeclared: Sequence[str], *, scopes: bool, unseen: bool) -> dict[str, object]:

@@ -3,57 +3,68 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from planwright.approvals.edit import read_edit
+from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
+from planwright.capabilities.gateway.read_files import files_read
+from planwright.capabilities.gateway.redact import refuse_secrets
+from planwright.capabilities.policy.consent import consent_to
 from planwright.capabilities.registry import Registry
 from planwright.checkpoints.serde import storable
-from planwright.domain.errors import GateError
+from planwright.domain.errors import CapabilityRejected, GateError
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
+from planwright.domain.risk import RISKS, highest_risk
 from planwright.domain.run_context import read_context
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.verification import close_plan, examine
-from planwright.records.consent.gate import Gate
+from planwright.records.consent.gate import Decision, Gate
 from planwright.records.effects.effect_limits import effects_had
 from planwright.records.stores import Stores
-from planwright.settings.profile import in_force
+from planwright.settings.profile import RunProfile, in_force
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import ModelRoute
 
-Review = Callable[[Gate, object, datetime, ModelRoute | None], Awaitable[Plan]]
 
+class Reviewer:
+    """Look at an edit by the rules of `verify`, and write nothing."""
 
-def review(registry: Registry, stores: Stores, settings: Settings, call_context: CallContext) -> Review:
-    """Make the review of edits: a pure look at an edited plan, and nothing written."""
+    def __init__(
+        self, registry: Registry, stores: Stores, settings: Settings, call_context: CallContext
+    ) -> None:
+        self._registry = registry
+        self._stores = stores
+        self._settings = settings
+        self._call_context = call_context
 
-    async def review(gate: Gate, edit: object, at: datetime, route: ModelRoute | None) -> Plan:
+    async def plan(self, gate: Gate, edit: object, at: datetime, route: ModelRoute | None) -> Plan:
         """Read an edit as the next revision. Raises GateError with the findings when it may not run.
 
         `route` is the model of the gate's run.
         """
+        stores = self._stores
         base = await stores.plans.read(gate.run_id, gate.shown_hash)
         if base is None:
             raise GateError(f"the plan of gate {gate.gate_id} is not on record", "reject it, then ask again")
         edited, _ = close_plan(read_edit(edit, base, gate.card))
-        _check_storable(edited)
+        _check_storable(edited.model_dump(mode="json"))
         results = {result.uid: result for result in await stores.ledger.settled_steps(gate.run_id)}
-        run = await stores.runs.latest(gate.thread_id)
-        profile = in_force(settings, read_context(run.context if run else None))
+        allowed, context, profile = await self._terms(gate)
         spent = await stores.budgets.spent(gate.run_id, at)
-        own_context = call_context.on_behalf_of(gate.tenant, profile.agent)
-        allowed = await allowed_in_run(registry, call_context.chains, gate.run_id, profile)
-        rules = Rules(allowed, settings, own_context, route, profile)
+        rules = Rules(allowed, self._settings, context, route, profile)
         effects = await effects_had(gate.run_id, stores.database)
         checked, findings, _ = await asyncio.to_thread(
             examine, edited, rules, gate.run_id, results, spent, effects
         )
-        findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), registry)
+        findings += dropped(checked, await stores.plans.steps_of_run(gate.run_id), self._registry)
         if findings:
             raise edit_refusal(gate, findings)
         if edited.plan_hash == base.plan_hash or not changes(base, edited):
@@ -62,7 +73,54 @@ def review(registry: Registry, stores: Stores, settings: Settings, call_context:
             )
         return edited
 
-    return review
+    async def calls(self, gate: Gate, decision: Decision) -> Decision:
+        """Complete the arguments of edited calls. Raises GateError where one may not be made with them."""
+        if all(over.args is None for over in decision.by_call):
+            return decision
+        allowed, context, _ = await self._terms(gate)
+        read = list(decision.by_call)
+        for number, (call, over) in enumerate(zip(gate.calls, decision.by_call, strict=True)):
+            if over.args is None:
+                continue
+            _check_storable(over.args)
+            try:
+                args = await asyncio.to_thread(_completed, call, over.args, allowed, context)
+            except CapabilityRejected as error:
+                cause = f"the edited call of {call['capability']} may not be made: {error.cause}"
+                raise GateError(cause, f"{error.next_step}; gate {gate.gate_id} is still open") from error
+            read[number] = over.model_copy(update={"args": args})
+        return decision.model_copy(update={"by_call": tuple(read)})
+
+    async def _terms(self, gate: Gate) -> tuple[Registry, CallContext, RunProfile]:
+        """Read what the run of a gate may use, and for whom."""
+        run = await self._stores.runs.latest(gate.thread_id)
+        profile = in_force(self._settings, read_context(run.context if run else None))
+        allowed = await allowed_in_run(self._registry, self._call_context.chains, gate.run_id, profile)
+        return allowed, self._call_context.on_behalf_of(gate.tenant, profile.agent), profile
+
+
+def _completed(
+    call: Mapping[str, JsonValue], args: dict[str, JsonValue], allowed: Registry, context: CallContext
+) -> dict[str, JsonValue]:
+    """Fill in what arguments leave out.
+
+    Raises CapabilityRejected where they are wrong, or ask for more than what was shown.
+    """
+    capability = allowed.get(str(call["capability"]))
+    if capability is None:
+        raise CapabilityRejected("it is gone", "reject it")
+    checked = check_arguments(capability, args)
+    refuse_secrets(capability, checked, context.redactor)
+    if capability.preflight:
+        capability.check(checked, context)
+    narrowed = capability.narrowed(checked, context)
+    graver = RISKS.index(narrowed.risk) > RISKS.index(highest_risk(*(r for r in RISKS if r == call["risk"])))
+    if graver or consent_to(narrowed, checked, context, None).ruling.needs_names:
+        raise CapabilityRejected("it asks for more than what was shown", "reject it, and say what you want")
+    shown = call["args"] if isinstance(call["args"], dict) else {}
+    if files_read(narrowed, checked, context) != files_read(narrowed, shown, context):
+        raise CapabilityRejected("it passes on other files than were shown", "reject it, and name them")
+    return checked
 
 
 def edit_refusal(gate: Gate, findings: list[Finding]) -> GateError:
@@ -73,10 +131,10 @@ def edit_refusal(gate: Gate, findings: list[Finding]) -> GateError:
     )
 
 
-def _check_storable(plan: Plan) -> None:
+def _check_storable(edit: Mapping[str, JsonValue]) -> None:
     try:
-        storable(plan.model_dump(mode="json"))
+        storable(edit)
     except (TypeError, ValueError, RecursionError) as error:
         raise GateError(
-            f"the edited plan holds what cannot be stored: {error}", "use plain text and numbers"
+            f"the edit holds what cannot be stored: {error}", "use plain text and numbers"
         ) from error

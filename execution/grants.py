@@ -75,7 +75,8 @@ class Grants:
             gate = await self._gates.read(gate_id(invocation.run_id, "step", uid))
         except GateError:
             return False
-        return gate.status == "approved"
+        over = gate.over_call(uid)
+        return gate.status == "approved" and (over is None or over.makes_it)
 
     async def _has_plan(self, lease: Lease) -> bool:
         if lease not in self._planned:

@@ -102,6 +102,8 @@ class StepRunner:
         self, task: StepTask, results: dict[str, StepResult], invocation: Invocation
     ) -> dict[str, JsonValue]:
         """Resolve a step's arguments. Raises CapabilityRejected for a reference that leads nowhere."""
+        if (edited := task.get("edited")) is not None:
+            return edited
         scope: dict[str, JsonValue] = {
             "steps": await self.outputs(results),
             "input": {"request": invocation.request},

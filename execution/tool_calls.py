@@ -153,6 +153,19 @@ class CallReader:
             step = step.model_copy(update={**gate_fields, "asked_with": f"{step.uid}:{step.pin}"})
         return call.model_copy(update={"checked": step})
 
+    async def edited(self, call: ToolCall, args: Mapping[str, JsonValue], invocation: Invocation) -> ToolCall:
+        """Verify a call with the arguments that a person gave it at its gate: that one it still passes."""
+        old = call.step
+        tools = await self.tools([old.step.capability or ""], invocation.run_id, invocation.profile)
+        context = self.asking(invocation, tainted=old.tainted)
+        try:
+            step = await self._verify(call.name, dict(args), tools, old.step.id, context)
+        except CapabilityRejected as refused:
+            return call.model_copy(update={"checked": None, "error": str(refused)})
+        kept = {name: getattr(old, name) for name in ("uid", "asked_with", "reason", "done_before")}
+        step = step.model_copy(update={**kept, "gated": True, "asks": True})
+        return call.model_copy(update={"checked": step, "edited": True})
+
     async def _verify(
         self,
         name: str,

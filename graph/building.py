@@ -13,7 +13,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict, Unpack
 
-from planwright.approvals.review import review
+from planwright.approvals.review import Reviewer
 from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.compensation_check import check_compensations
 from planwright.capabilities.contract import Capability
@@ -109,8 +109,8 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
     own_names |= {MODEL} if model else set()
     available = available_parts(registry, own_names, parts.versions)
-    reviewing = review(registry, stores, chosen, parts.call_context)
-    agent.door = Door(chosen, stores, reviewing, available, redactor, router.check)
+    reviewer = Reviewer(registry, stores, chosen, parts.call_context)
+    agent.door = Door(chosen, stores, reviewer, available, redactor, router.check)
     agent.loop = BackgroundLoop()
     agent.router = router
     agent.servers = servers

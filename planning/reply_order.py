@@ -64,6 +64,6 @@ def held_back(call: ToolCall, calls: Sequence[ToolCall], failed: Container[str])
     """Say why an effect is not made behind another one that did not happen; "" where it may be made."""
     before = calls[: call.index] if call.changes else ()
     for earlier in before:
-        if earlier.changes and (earlier.error or earlier.call_id in failed):
+        if earlier.changes and not earlier.left_out and (earlier.error or earlier.call_id in failed):
             return NOT_MADE.format(name=earlier.name)
     return ""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 from typing_extensions import TypedDict
 
 from planwright.domain.errors import RunError
@@ -254,3 +254,5 @@ class StepTask(TypedDict):
     """Uids of the steps that have to end first: those it needs, or all earlier waves by order `waves`."""
     ends: tuple[str, ...]
     """Uids of the other steps with which the plan ends where they find nothing."""
+    edited: NotRequired[dict[str, JsonValue] | None]
+    """Arguments that a person gave the call at its gate; None where it is made as planned."""

@@ -66,6 +66,10 @@ class ToolCall(BaseModel):
     """Text that is proposed as a memory instead of being remembered; else ""."""
     unverified: str = ""
     """Why it could not be verified before the effects in front of it are made: then it is tried again."""
+    edited: bool = False
+    """Whether a person gave it other arguments than its model, at its gate."""
+    left_out: bool = False
+    """Whether a person left it out and let others of its reply be made: those do not wait for it."""
     reads: bool = False
     """Whether its tool only reads, as it is declared; False for a tool that nobody knows."""
     stage: int = 0

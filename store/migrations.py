@@ -26,7 +26,7 @@ CREATE TABLE gates (
     kind TEXT NOT NULL, step_uid TEXT, shown_hash TEXT NOT NULL, shown TEXT NOT NULL,
     requested_at TEXT NOT NULL, expires_at TEXT NOT NULL, status TEXT NOT NULL, decided_at TEXT,
     decided_by TEXT, channel TEXT, reason TEXT, edited TEXT, remembered TEXT, approvals TEXT,
-    card_hash TEXT, opened_s REAL, boot TEXT, effects TEXT, closes_s REAL
+    card_hash TEXT, opened_s REAL, boot TEXT, effects TEXT, closes_s REAL, by_call TEXT
 );
 CREATE INDEX gates_of_run ON gates (run_id, status);
 CREATE INDEX gates_of_thread ON gates (thread_id, status);

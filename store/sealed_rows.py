@@ -59,7 +59,7 @@ GATES = SealedTable(
     "gate_id",
     ("gate_id", "thread_id", "run_id", "tenant", "kind", "step_uid", "shown_hash", "shown", "card_hash")
     + ("requested_at", "expires_at", "status", "decided_at", "decided_by", "channel", "reason", "edited")
-    + ("remembered", "approvals", "effects"),
+    + ("remembered", "approvals", "effects", "by_call"),
 )
 EFFECTS = SealedTable(
     "effects",

@@ -40,15 +40,18 @@ class Admitted(NamedTuple):
 
 
 class GateCalls:
-    """A gate as it is on record, with the calls that its card shows by the steps that they are of."""
+    """A gate as it is on record, with the calls that may be made by the steps that they are of, as edited."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
         card = sha256(gate.card)
         self._as_shown = gate.card_hash == card and all(approval.card == card for approval in gate.approvals)
         self._calls: dict[object, list[Mapping[str, JsonValue]]] = {}
-        for call in gate.calls:
-            self._calls.setdefault(call.get("uid"), []).append(call)
+        decisions = gate.by_call or [None] * len(gate.calls)
+        for call, decision in zip(gate.calls, decisions, strict=True):
+            edited = {} if decision is None or decision.args is None else {"args": decision.args}
+            if decision is None or decision.makes_it:
+                self._calls.setdefault(call.get("uid"), []).append({**call, **edited})
 
     @property
     def approved(self) -> bool:

@@ -46,8 +46,9 @@ storage.path web.certificate web.host web.key web.proxies
 """.split()
 NOTHING = """
 agents.*.description agents.*.max_tool_iterations agents.*.model agents.*.modes agents.*.planning
-agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature approval.depth
-approval.order approval.plan_timeout_s approval.tool_timeout_s breaker.failures breaker.open_s capabilities.prohibit
+agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature
+approval.depth approval.order approval.plan_timeout_s
+approval.tool_timeout_s breaker.failures breaker.open_s capabilities.prohibit
 context.compact_at context.compact_oldest context.compact_timeout_s context.truncate_to
 critic.run_retries critic.step_retries egress.content_types egress.max_bytes egress.timeout_s
 execution.max_parallel_steps execution.max_tool_iterations execution.max_tool_iterations_hard_limit

@@ -21,7 +21,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import Command
 
 from planwright.approvals.decide import Answering, Offered
-from planwright.approvals.review import Review
+from planwright.approvals.review import Reviewer
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.domain.errors import RunError, StoreFailed
 from planwright.domain.lease import Lease
@@ -83,7 +83,7 @@ class Door:
         self,
         settings: Settings,
         stores: Stores,
-        review: Review,
+        reviewer: Reviewer,
         parts: AvailableParts,
         redactor: Redactor,
         check_models: Callable[[ModelRoute], None],
@@ -93,7 +93,7 @@ class Door:
         self.redactor = redactor
         self.langsmith = LangSmithRuns(settings.tracing, redactor)
         self.arrivals = Arrivals(settings, stores, redactor)
-        self.answering = Answering(stores, review)
+        self.answering = Answering(stores, reviewer)
         self.control = Control(stores)
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
         self._watching = Watching(stores, settings.sessions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from langchain_core.messages import ToolMessage
 from langchain_core.runnables import RunnableConfig
@@ -11,6 +11,7 @@ from langgraph.types import Send
 from planwright.approvals.call_gate import CallGates
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.domain.errors import CapabilityChanged
+from planwright.domain.hashing import same
 from planwright.domain.memory_proposal import Candidate
 from planwright.domain.plan import DELEGATE
 from planwright.execution.grants import LoopTools
@@ -45,6 +46,7 @@ def parallel_execution(gates: CallGates, gateway: Gateway, own: LoopTools) -> No
             await _decided(call, gates, stores, decided, invocation) if call.call_id in left else call
             for call in state["calls"]
         ]
+        calls, edited = await _with_edits(calls, decided, own, invocation)
         calls, stage, anew = await _with_turn(calls, left, state, own, invocation)
         for n, call in enumerate(calls):
             if call.call_id in left and await _has_changed(call, gateway, stores, invocation):
@@ -52,7 +54,7 @@ def parallel_execution(gates: CallGates, gateway: Gateway, own: LoopTools) -> No
                 anew.add(call.call_id)
         asking = [call.call_id for call in calls if call.call_id in anew and call.waits]
         update: LoopUpdate = {"calls": calls, "stage": stage, "asked_anew": asking}
-        if anew:
+        if anew or edited:
             loop, key = state["loop"], f"{state['loop'].lane}.{state['turn']}"
             update["batch"] = await record_calls(calls, loop.goal, key, stores.plans, invocation)
         answered = [call for call in calls if call.call_id in left and (call.error or call.answer)]
@@ -102,7 +104,26 @@ async def _decided(
     id_ = gate_id(invocation.run_id, kind, call.checked.gate_subject)
     if id_ not in decided:  # the calls of a reply may all share one
         decided[id_] = await gates.read(id_)
-    return call.model_copy(update=outcome(decided[id_]))
+    return call.model_copy(update=outcome(decided[id_], call.checked.uid))
+
+
+async def _with_edits(
+    calls: list[ToolCall], decided: Mapping[str, Gate], own: LoopTools, invocation: Invocation
+) -> tuple[list[ToolCall], bool]:
+    """Put the arguments of people in the place of a model's; say whether there are any."""
+    edits = {
+        call.index: over.args
+        for call in calls
+        for gate in decided.values()
+        if call.waits and call.checked and call.checked.gate_subject == gate.step_uid
+        if (over := gate.over_call(call.checked.uid)) and over.args is not None
+        if not same(over.args, call.checked.step.params)
+    }
+    read = [
+        await own.reader.edited(call, edits[call.index], invocation) if call.index in edits else call
+        for call in calls
+    ]
+    return read, bool(edits)
 
 
 async def _has_changed(call: ToolCall, gateway: Gateway, stores: Stores, invocation: Invocation) -> bool:
@@ -127,21 +148,27 @@ async def _proposed(call: ToolCall, proposals: Proposals, invocation: Invocation
     return call.model_copy(update={"answer": f"not remembered yet: proposed to the user as {id_}"})
 
 
-def outcome(gate: Gate) -> dict[str, str]:
+def outcome(gate: Gate, uid: str) -> dict[str, object]:
     """Say what became of a call that waited: nothing yet, a person's answer, or why it is not made."""
-    if gate.kind == "info" and gate.status == "responded":
-        return {"answer": gate.reason or ""}
-    return {"error": why_not_called(gate)}
+    over = gate.over_call(uid)
+    answered = over.answer == "respond" if over else gate.status == "responded"
+    if answered:
+        words = (over.reason if over else gate.reason) or ""
+        return {"answer": words} if gate.kind == "info" else {"answer": words, "checked": None}
+    left_out = over is not None and gate.status == "approved" and not over.makes_it
+    return {"error": why_not_called(gate, uid), "left_out": left_out}
 
 
-def why_not_called(gate: Gate) -> str:
+def why_not_called(gate: Gate, uid: str) -> str:
     """Say why a call must not be made; nothing but an approval opens the way."""
-    if gate.status == "approved":
+    over = gate.over_call(uid)
+    if gate.status == "approved" and (over is None or over.makes_it):
         return ""
     if gate.status == "expired":
         return "not made: nobody approved it in time"
-    reason = f": {gate.reason}" if gate.reason else ""
-    return f"not made: {gate.status} by {gate.decided_by}{reason}"
+    words = over.reason if over else gate.reason
+    reason = f": {words}" if words else ""
+    return f"not made: {'rejected' if over else gate.status} by {gate.decided_by}{reason}"
 
 
 def answer_message(call: ToolCall) -> ToolMessage:

@@ -7,6 +7,7 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.domain.errors import EffectInDoubt
+from planwright.domain.hashing import json_text
 from planwright.domain.results import StepResult
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
@@ -19,6 +20,7 @@ from planwright.state.invocation import invocation_of
 from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate, ToolCall
 from planwright.state.node import Node
 
+EDITED = "made with other arguments, by a person: "
 LONGEST_ERROR = 1_000
 """Letters of an error that a model is told; all that is kept of it stands on record."""
 
@@ -71,9 +73,11 @@ async def call_answer(
     call: ToolCall, result: StepResult, runner: StepRunner, limit: int, *, ours: bool = False
 ) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
+    note = f"{EDITED}{json_text(call.step.step.params)}\n" if call.edited else ""
     if result.status == "completed":
-        return tool_message(call, await shown_output(result, runner, limit), ours=ours)
-    return tool_message(call, f"{result.code}: {shorten(result.error, LONGEST_ERROR)}", ours=ours, ok=False)
+        return tool_message(call, note + await shown_output(result, runner, limit), ours=ours)
+    error = f"{note}{result.code}: {shorten(result.error, LONGEST_ERROR)}"
+    return tool_message(call, error, ours=ours, ok=False)
 
 
 def tool_message(call: ToolCall, text: str, *, ours: bool = False, ok: bool = True) -> ToolMessage:

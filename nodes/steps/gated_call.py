@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from langchain_core.runnables import RunnableConfig
+from pydantic import JsonValue
 
 from planwright.approvals.call_gate import CallGates
 from planwright.domain.results import StepResult, StepStatus
@@ -27,17 +28,26 @@ def gated_call(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUpda
             result = await runner.settle(task, no, invocation)
         else:
             results = await invocation.board.inputs(task["awaits"], task["checked"].uid)
-            result = await runner.run(task, results, invocation)
+            result = await runner.run({**task, "edited": edited(gate)}, results, invocation)
         return {"results": {result.uid: result}}
 
     return gated_call
 
 
+def edited(gate: Gate) -> dict[str, JsonValue] | None:
+    """Read the arguments that a person gave a call at its gate; None where it is made as it was shown."""
+    return next((over.args for over in gate.by_call), None)
+
+
 def refused(gate: Gate, checked: VerifiedStep) -> StepResult | None:
     """Make the result of a call that nobody approved; None for an approval, and nothing else."""
-    if gate.status == "approved":
+    over = next(iter(gate.by_call), None)
+    if gate.status == "approved" and (over is None or over.makes_it):
         return None
     by = f" by {gate.decided_by}" if gate.decided_by else ""
-    why = gate.reason or ("nobody decided in time" if gate.status == "expired" else "no reason given")
+    why = (over.reason if over else gate.reason) or (
+        "nobody decided in time" if gate.status == "expired" else "no reason given"
+    )
     status: StepStatus = "skipped" if gate.status == "cancelled" else "rejected"
-    return bare_result(checked, status, code=gate.status, error=f"{gate.status}{by}: {why}")
+    code = "rejected" if gate.status in ("approved", "responded") else gate.status
+    return bare_result(checked, status, code=code, error=f"{code}{by}: {why}")

@@ -22,6 +22,7 @@ from planwright.capabilities.policy.decide import evidence
 from planwright.capabilities.policy.rulings import Ruling
 from planwright.capabilities.width import width_of
 from planwright.domain.errors import CapabilityError
+from planwright.domain.hashing import sha256
 from planwright.domain.step_ends import failed
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.chain_parts import shown_parts
@@ -70,7 +71,9 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
         if not repeats:
             decided = allowed(checked, judged) or (None if files else decided_at(named, judged.ruling))
             decided = decided or waived(checked, judged, await gates.of_plan(task["plan_gate"]))
-        opened = await gates.open(checked, card, invocation, task["plan_gate"], decided)
+        as_shown = checked.known in ("", sha256(raw_args))
+        plan_gate = task["plan_gate"] if as_shown else ""
+        opened = await gates.open(checked, card, invocation, plan_gate, decided)
         return {"gate_id": opened}
 
     return request_gate

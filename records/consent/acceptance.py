@@ -41,6 +41,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
     decided_effects(gate, decision)
     if decision.answer == "respond":
         check_fits(gate.card, decision.reason)
+    check_calls(gate, decision)
     if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
         raise GateError(
             f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
@@ -52,6 +53,29 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         check_person(gate.gate_id, gate.approvals, decision.decided_by, decision.channel, gate.quorum)
     if decision.remember is not None:
         check_rememberable(gate, decision.remember)
+
+
+def check_calls(gate: Gate, decision: Decision) -> None:
+    """Raise GateError unless a decision over single calls has one that the gate takes for each of them."""
+    if not decision.by_call:
+        return
+    if not gate.decides_call_by_call or gate.kind != "step":
+        raise GateError(
+            f"gate {gate.gate_id} is decided as a whole", "approve or reject it, with words that say which"
+        )
+    if len(decision.by_call) != len(gate.calls):
+        raise wrong_number(gate, len(decision.by_call))
+    if any((over.answer == "edit") != (over.args is not None) for over in decision.by_call):
+        raise GateError("an edit of a call, and only an edit, brings its arguments", "send all of them")
+
+
+def wrong_number(gate: Gate, decisions: int) -> GateError:
+    """Refuse an answer that does not have a decision for each call of a gate."""
+    asked = f"{len(gate.calls)} call{'s' * (len(gate.calls) != 1)}"
+    return GateError(
+        f"gate {gate.gate_id} asks about {asked}, and the answer has {decisions} decisions",
+        'send one for each, in their order, or {"type": "approve"} for all of them',
+    )
 
 
 def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:

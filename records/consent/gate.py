@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.domain.doubt import Doubt, EffectAnswer
 from planwright.domain.hashing import sha256
-from planwright.domain.plan import Plan
+from planwright.domain.plan import DELEGATE, Plan
 from planwright.records.consent.approval_scope import ApprovalScope
 from planwright.records.consent.approvers import Approval, any_one_may, quorum_of
 
@@ -25,6 +25,23 @@ STATUS_AFTER: dict[GateAnswer, GateStatus] = {
 }
 # By the number of effects on the card; one that is older than their list can only be closed.
 _OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
+
+
+class CallDecision(BaseModel):
+    """What a person decides over one of the calls of a gate."""
+
+    model_config = ConfigDict(frozen=True)
+    answer: GateAnswer
+    """What becomes of the call: made, made with other arguments, not made, or answered in its place."""
+    reason: str = ""
+    """Words that go with it; of `respond` what the model is told instead of a result."""
+    args: dict[str, JsonValue] | None = None
+    """All arguments of the call, where the answer is an edit; else None."""
+
+    @property
+    def makes_it(self) -> bool:
+        """Whether the call is made."""
+        return self.answer in ("approve", "edit")
 
 
 class Gate(BaseModel):
@@ -71,6 +88,13 @@ class Gate(BaseModel):
     """The approvals so far, where several people have to approve."""
     effects: tuple[EffectAnswer, ...] = ()
     """What a person said of each effect in doubt."""
+    by_call: tuple[CallDecision, ...] = ()
+    """What was decided over each of its calls, in their order; empty where the same over all, unchanged."""
+
+    def over_call(self, uid: str) -> CallDecision | None:
+        """Find what was decided over the call of a step alone; None where all were decided together."""
+        decided = zip(self.calls, self.by_call, strict=False)
+        return next((decision for call, decision in decided if call.get("uid") in (uid, None)), None)
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
@@ -104,6 +128,17 @@ class Gate(BaseModel):
         return self.kind == "step" and again and any_one_may(self.card)
 
     @property
+    def decides_call_by_call(self) -> bool:
+        """Whether each of its calls can be edited, answered or left out by itself.
+
+        Not where several people, or some alone, decide over it, nor a chain, nor a task for another agent.
+        """
+        calls = (
+            call for call in self.calls if call.get("steps") is not None or call["capability"] == DELEGATE
+        )
+        return any_one_may(self.card) and "gate" not in self.card and not any(calls)
+
+    @property
     def shown_later(self) -> tuple[str, ...]:
         """The steps of a plan that ask again once their values are known, by id."""
         steps = self.card.get("steps")
@@ -132,6 +167,8 @@ class Gate(BaseModel):
     @property
     def allowed(self) -> tuple[GateAnswer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
+        if self.kind == "step" and self.decides_call_by_call:
+            return ("approve", "edit", "reject", "respond")
         if self.kind == "step" or self.card.get("fixed"):
             return ("approve", "reject")
         if self.kind == "info":
@@ -166,6 +203,8 @@ class Decision(BaseModel):
     """How widely the approval is to hold; None for this once."""
     effects: tuple[EffectAnswer, ...] = ()
     """What became of each effect in doubt, where the gate asks about them."""
+    by_call: tuple[CallDecision, ...] = ()
+    """What becomes of each call of the gate, in their order; empty where the same of all, as they are."""
 
 
 def digest_on(card: Mapping[str, JsonValue]) -> str:
@@ -193,11 +232,13 @@ def request_data(gate: Gate) -> dict[str, JsonValue]:
 def decision_data(gate: Gate) -> dict[str, JsonValue]:
     """Make the data of `approval_resolved` from the row alone."""
     effects: list[JsonValue] = [effect.model_dump(mode="json") for effect in gate.effects]
+    calls: list[JsonValue] = [decision.model_dump(mode="json") for decision in gate.by_call]
     return {
         "gate_id": gate.gate_id,
         "decision": gate.status,
         "reason": gate.reason,
         **({"effects": effects} if effects else {}),
+        **({"calls": calls} if calls else {}),
         "by": gate.decided_by,
         "channel": gate.channel,
     }

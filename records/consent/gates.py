@@ -213,7 +213,7 @@ def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: 
     settle_doubts(connection, gate.run_id, effects, decision.decided_by, at)
     connection.execute(
         "UPDATE gates SET status=?, decided_at=?, decided_by=?, channel=?, reason=?, edited=?,"
-        " remembered=?, effects=? WHERE gate_id=?",
+        " remembered=?, effects=?, by_call=? WHERE gate_id=?",
         (
             STATUS_AFTER[decision.answer],
             at.isoformat(),
@@ -223,6 +223,9 @@ def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: 
             decision.plan.model_dump_json() if decision.plan else None,
             decision.remember.model_dump_json(exclude_unset=True) if decision.remember else None,
             canonical_json([effect.model_dump(mode="json") for effect in effects]) if effects else None,
+            canonical_json([over.model_dump(mode="json") for over in decision.by_call])
+            if decision.by_call
+            else None,
             gate_id,
         ),
     )
@@ -242,9 +245,11 @@ def _row(connection: sqlite3.Connection, gate_id: str) -> sqlite3.Row:
 
 
 def _gate(row: sqlite3.Row) -> Gate:
-    names = ("edited", "remembered", "approvals", "effects")
+    names = ("edited", "remembered", "approvals", "effects", "by_call")
     read = {name: json.loads(row[name]) for name in names if row[name]}
     if row["status"] == "approved" and row["approvals"] is None:  # before approvals were counted
         read["approvals"] = [{"by": row["decided_by"], "channel": row["channel"], "at": row["decided_at"]}]
     card = json.loads(row["shown"])
-    return Gate.model_validate({**dict(row), "card": card, "approvals": (), "effects": (), **read})
+    return Gate.model_validate(
+        {**dict(row), "card": card, "approvals": (), "effects": (), "by_call": (), **read}
+    )

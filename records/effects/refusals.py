@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pydantic import JsonValue
@@ -14,8 +14,8 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.store.database import Database
 
 _SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND undo = 0"
-_REFUSED = """SELECT status, decided_by, reason, shown FROM gates
-    WHERE run_id = ? AND kind = 'step' AND status IN ('rejected', 'expired') ORDER BY rowid"""
+_REFUSED = """SELECT status, decided_by, reason, shown, by_call FROM gates WHERE run_id = ? AND kind = 'step'
+    AND (status IN ('rejected', 'expired') OR by_call IS NOT NULL) ORDER BY rowid"""
 # A chain is gone with its run: making one changes nothing. An effect that failed was not refused.
 _BEGUN = f"SELECT 1 FROM effects WHERE run_id = ? AND capability != '{CREATE_CHAIN}'"
 _DONE = "SELECT 1 FROM steps WHERE run_id = ? AND status = 'completed'"
@@ -57,7 +57,8 @@ class Refusals:
         """
 
         def job(connection: sqlite3.Connection) -> list[RefusedCall]:
-            refused = [_refusal(row) for row in connection.execute(_REFUSED, (run_id,))]
+            rows = connection.execute(_REFUSED, (run_id,)).fetchall()
+            refused = [entry for row in rows for _, entry in _refused(row)]
             if not refused or connection.execute(_BEGUN, (run_id,)).fetchone():
                 return []
             if asks or all(entry.effect == "pure" for entry in refused):
@@ -78,10 +79,11 @@ class Refusals:
             run: str | None = run_id
             while run:
                 for row in connection.execute(_REFUSED, (run,)):
-                    for call in _calls(json.loads(row["shown"])):
+                    for asked, entry in _refused(row):
                         # not `same`: what equals a refused call, 1.0 for 1, is refused as well
-                        if call.get("capability") == capability and call.get("args") == args:
-                            return _refusal(row, call)
+                        for call in _parts(asked):
+                            if call.get("capability") == capability and call.get("args") == args:
+                                return replace(entry, capability=capability, effect=str(call.get("effect")))
                 source = connection.execute(_SOURCE, (run,)).fetchone() if sources else None
                 run = source and str(source[0])
             return None
@@ -89,7 +91,17 @@ class Refusals:
         return await self._database.read(job, behind=())
 
 
-def _calls(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _refused(row: sqlite3.Row) -> Iterator[tuple[dict[str, Any], RefusedCall]]:
+    """List what a gate refused: the calls of its card that were refused alone, or all of it as one."""
+    card, by_call = json.loads(row["shown"]), json.loads(row["by_call"] or "[]")
+    if not by_call:
+        yield card, _refusal(row, card, row["status"], row["reason"])
+    for call, over in zip(card.get("calls") or [card], by_call, strict=False):
+        if over["answer"] == "reject":
+            yield call, _refusal(row, call, "rejected", over["reason"])
+
+
+def _parts(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """List the calls that a card asked about, and those of the chains among them."""
     for call in card.get("calls") or [card]:
         yield call
@@ -101,12 +113,13 @@ def ends_with(refused: list[RefusedCall]) -> Literal["rejected", "expired"]:
     return "rejected" if any(entry.status == "rejected" for entry in refused) else "expired"
 
 
-def _refusal(row: sqlite3.Row, call: dict[str, Any] | None = None) -> RefusedCall:
-    card = call or json.loads(row["shown"])
+def _refusal(
+    row: sqlite3.Row, card: dict[str, Any], status: Literal["rejected", "expired"], reason: str | None
+) -> RefusedCall:
     return RefusedCall(
         capability=str(card.get("capability")),
         effect=str(card.get("effect")),
-        status=row["status"],
+        status=status,
         by=row["decided_by"] or "",
-        reason=row["reason"] or "",
+        reason=reason or "",
     )

@@ -108,15 +108,27 @@ def test_one_decision_for_each_action(two_calls: Play) -> None:
     assert sorted(two_calls.scene.done) == ["a", "b"]
 
 
-@differs(
-    "the calls of a gate are decided together: decisions that differ are refused, and the gate stays open"
-)
 def test_decisions_that_differ(two_calls: Play) -> None:
     """The actions of one interrupt may be decided differently."""
     request(two_calls)
-    with pytest.raises(GateError, match="decisions differ"):
-        answer(two_calls, {"type": "approve"}, {"type": "reject"})
-    assert two_calls.agent.get_state(two_calls.config).interrupts
+    assert answer(two_calls, {"type": "reject"}, {"type": "approve"})["status"] == "completed"
+    assert two_calls.scene.done == ["b"]
+
+
+def test_edit_a_call(two_calls: Play) -> None:
+    """`edit` brings other arguments for an action, with which it runs at once."""
+    request(two_calls)
+    edited = {"name": "work.write", "args": {"name": "edited"}}
+    answer(two_calls, {"type": "approve"}, {"type": "edit", "edited_action": edited})
+    assert two_calls.scene.done == ["a", "edited"]
+
+
+def test_respond_to_a_call(two_calls: Play) -> None:
+    """`respond` answers in the place of the action, as if it had been made and had returned that."""
+    request(two_calls)
+    answer(two_calls, {"type": "respond", "message": "it exists"}, {"type": "approve"})
+    assert two_calls.model is None or "it exists" in str(two_calls.model.prompts[-1])
+    assert two_calls.scene.done == ["b"]
 
 
 def test_number_of_decisions(writing: Play) -> None:
