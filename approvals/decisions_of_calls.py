@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
@@ -25,6 +25,12 @@ def forms_by_call(answer: object, gate: Gate) -> list[Mapping[str, object]]:
     beside = {key: value for key, value in dict(answer).items() if key != "decisions"}  # type: ignore[call-overload]
     forms = [form if isinstance(form, Mapping) else {"type": form} for form in decisions]
     return [{**beside, **form} for form in forms]
+
+
+def all_but(left: Collection[int], calls: int, words: str = "") -> dict[str, object]:
+    """Approve the calls of a gate but those that are left out, by their numbers from 1, and say why."""
+    no = {"type": "reject", "message": words.strip()}
+    return {"decisions": [no if number in left else {"type": "approve"} for number in range(1, calls + 1)]}
 
 
 def joined(decisions: Sequence[tuple[Decision, object]], gate: Gate) -> Decision:

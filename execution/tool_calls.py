@@ -246,9 +246,9 @@ def with_shared_gate(calls: list[ToolCall], key: str) -> list[ToolCall]:
 
 
 def _shares(call: ToolCall) -> bool:
-    """Say whether a call may share a gate: a destructive one, a question, or one for some people may not."""
+    """Say whether a call may share a gate: a question, a chain, or one for some people may not."""
     checked = call.checked
-    if checked is None or not call.waits or call.asks or checked.mode == "destructive":
+    if checked is None or not call.waits or call.asks:
         return False
     if checked.chain or checked.done_before:
         return False

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from langgraph.types import Command, Interrupt
 from rich.console import RenderableType
 
+from planwright.approvals.decisions_of_calls import all_but
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
@@ -73,7 +74,7 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
         while True:
             terminal.screen.print(prompt, end="", markup=False)
             typed = input().strip()
-            if "edit" in _allowed(waiting) and typed.lower() in EDIT:
+            if waiting["kind"] == "plan" and "edit" in _allowed(waiting) and typed.lower() in EDIT:
                 answer = _by_hand(waiting, drafts, terminal)
             else:
                 answer = read_typed(typed, waiting)
@@ -100,6 +101,8 @@ def choices(waiting: Card) -> str:
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
     if waiting.get("shown_later"):
         more = "   [u] approve, unseen"
+    if waiting["kind"] == "step" and len(waiting["action_requests"]) > 1:
+        more += "   [y 1 3] these alone, by number"
     offered = CHOICES[waiting["kind"]]
     if "edit" not in _allowed(waiting):
         offered = offered.replace("   [e] edit", "")
@@ -127,6 +130,9 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     word, allowed = typed.lower(), _allowed(waiting)
     if word in YES and "approve" in allowed:
         return {"type": "approve"}
+    if waiting["kind"] == "step" and (numbers := _numbers(word, len(waiting["action_requests"]))):
+        count = len(waiting["action_requests"])
+        return all_but({*range(1, count + 1)} - numbers, count)
     if word in ("r", "run") and waiting.get("remember"):
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
@@ -145,6 +151,14 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     first, _, reason = typed.partition(" ")
     says_why = first.lower().rstrip(",:") in NO_AND_WHY
     return {"type": "reject", "message": reason.strip()} if says_why else None
+
+
+def _numbers(typed: str, calls: int) -> set[int]:
+    """Read which calls of a card alone are approved, as `y 1 3`; none where something else was typed."""
+    first, *rest = typed.replace(",", " ").split() or [""]
+    numbers = {int(each) for each in rest if each.isascii() and each.isdigit()}
+    fits = len(numbers) == len(rest) and numbers <= {*range(1, calls + 1)}
+    return numbers if first in YES and calls > 1 and fits else set()
 
 
 def edited_gate(entry: object) -> str:
@@ -185,10 +199,12 @@ def print_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: Ru
                 )
             )
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
-    if "edit" in allowed:
+    if "edit" in allowed and kind == "plan":
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
     if "respond" in allowed:
-        words = "the answer" if kind == "info" else "what should be different"
+        words = {"info": "the answer", "step": "what the model is told in its place"}.get(
+            kind, "what should be different"
+        )
         terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
     terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
 

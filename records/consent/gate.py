@@ -139,6 +139,11 @@ class Gate(BaseModel):
         return any_one_may(self.card) and "gate" not in self.card and not any(calls)
 
     @property
+    def takes_them_apart(self) -> bool:
+        """Whether it asks about several calls of which a person may leave some out."""
+        return self.kind == "step" and len(self.calls) > 1 and self.decides_call_by_call
+
+    @property
     def shown_later(self) -> tuple[str, ...]:
         """The steps of a plan that ask again once their values are known, by id."""
         steps = self.card.get("steps")

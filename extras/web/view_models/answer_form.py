@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from planwright.approvals.decisions_of_calls import all_but
 from planwright.domain.doubt import read_result
 from planwright.records.consent.gate import Gate
 
@@ -14,6 +15,13 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
     Whether the gate takes it is for the door to say; nobody's name is read here.
     """
     word = _only(form, "type")
+    if word == "approve" and (
+        left := [n for n in range(1, len(gate.calls) + 1) if _only(form, f"leave-{n}")]
+    ):
+        return {
+            "plan_hash": _only(form, "plan_hash"),
+            **all_but(left, len(gate.calls), _only(form, "message")),
+        }
     answer: dict[str, object] = {"type": word, "plan_hash": _only(form, "plan_hash")}
     if text := _only(form, "message").strip():
         answer["message"] = text
