@@ -90,14 +90,15 @@ class Scene:
     def agent(self, *replies: str | dict[str, Any], **options: Any) -> Agent:
         """Build an agent with a scripted model over this workspace; it is closed with the scene.
 
-        A model's call asks from High on, unless `approval` says otherwise.
+        A model's call asks from High on, and a destructive step at a gate of its own, unless `approval` says
+        otherwise.
         """
         given = ("model", "clock", "timer", "tools")
         mine: dict[str, Any] = {name: options.pop(name) for name in given if name in options}
         if isinstance(options.get("capabilities"), list):  # else they are settings
             mine["capabilities"] = options.pop("capabilities")
         mine.setdefault("model", ScriptedModel(replies=list(replies or ("never asked",))))
-        options["approval"] = {"tool_risk": "High", **options.get("approval", {})}
+        options["approval"] = {"tool_risk": "High", "depth": "plan", **options.get("approval", {})}
         agent = build_graph(load(self.workspace, **options), **mine)
         self.agents.append(agent)
         return agent

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ALLOW_ALL = '[[rule]]\ndecide = "allow"\n'
 ACCOUNT = "DE89 stranger"
 READ = {"id": "s1", "capability": "office.read", "params": {}}
+PLAN_FIRST = {"order": "plan_first"}
 UNSEEN = {"decisions": [{"type": "approve", "remember": {"unseen": True}}]}
 
 
@@ -67,7 +68,9 @@ def office(done: list[str]) -> list[Capability]:
 def begun(scene: Scene, done: list[str], *steps: dict[str, Any], replies: tuple[Any, ...] = ()) -> Agent:
     """Plan some steps, up to the gate of the plan."""
     model = ScriptedModel(replies=[scene.plan(*steps), *replies, "the answer"])
-    agent = scene.agent(model=model, capabilities=office(done), egress={"allow": ["127.0.0.1:9"]})
+    agent = scene.agent(
+        model=model, capabilities=office(done), egress={"allow": ["127.0.0.1:9"]}, approval=PLAN_FIRST
+    )
     (asked,) = scene.ask(agent)["__interrupt__"]
     assert asked.value["kind"] == "plan"
     return agent
