@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
-from planwright.approvals.decisions_of_calls import forms_by_call, joined
+from planwright.approvals.decisions_of_calls import forms_by_call, gate_decision
 from planwright.approvals.gate import gate_prompt
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -237,10 +237,11 @@ def _edited_plan(action: object) -> object:
 
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     answer = as_decision(answer, [gate], ())
-    decided = [read_decision(form, channel) for form in forms_by_call(answer, gate) or [answer]]
+    forms: Sequence[object] = forms_by_call(answer, gate) or [answer]
+    decided = [read_decision(form, channel) for form in forms]
     decision, edit = decided[0]
     if len(decided) > 1 or (decision.answer == "edit" and gate.kind == "step"):
-        decision = joined(decided, gate)
+        decision = gate_decision(decided, gate)
         acceptable(gate, decision)
         return Bound(gate, decision)
     acceptable(gate, decision)

@@ -37,6 +37,8 @@ class PlanProgress:
     """What a person asked for, in their words."""
     brought: Mapping[str, str] = field(default_factory=dict)
     """What came of the steps that were read first, on a line each, by the id of the step."""
+    idle: tuple[str, ...] = ()
+    """Ids of the steps that what was read first leaves nothing for."""
 
 
 def plan_card(

@@ -21,7 +21,7 @@ from planwright.domain.errors import CapabilityRejected, GateError
 from planwright.domain.plan import Plan
 from planwright.domain.plan_diff import changes
 from planwright.domain.results import Finding
-from planwright.domain.risk import RISKS, highest_risk
+from planwright.domain.risk import RISKS
 from planwright.domain.run_context import read_context
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
@@ -114,11 +114,11 @@ def _completed(
     if capability.preflight:
         capability.check(checked, context)
     narrowed = capability.narrowed(checked, context)
-    graver = RISKS.index(narrowed.risk) > RISKS.index(highest_risk(*(r for r in RISKS if r == call["risk"])))
+    graver = str(call["risk"]) not in RISKS[RISKS.index(narrowed.risk) :]
     if graver or consent_to(narrowed, checked, context, None).ruling.needs_names:
         raise CapabilityRejected("it asks for more than what was shown", "reject it, and say what you want")
-    shown = call["args"] if isinstance(call["args"], dict) else {}
-    if files_read(narrowed, checked, context) != files_read(narrowed, shown, context):
+    before = call["args"] if isinstance(call["args"], dict) else {}
+    if files_read(narrowed, checked, context) != files_read(narrowed, before, context):
         raise CapabilityRejected("it passes on other files than were shown", "reject it, and name them")
     return checked
 

@@ -162,8 +162,8 @@ class CallReader:
             step = await self._verify(call.name, dict(args), tools, old.step.id, context)
         except CapabilityRejected as refused:
             return call.model_copy(update={"checked": None, "error": str(refused)})
-        kept = {name: getattr(old, name) for name in ("uid", "asked_with", "reason", "done_before")}
-        step = step.model_copy(update={**kept, "gated": True, "asks": True})
+        fixed = {name: getattr(old, name) for name in ("uid", "asked_with", "reason", "done_before")}
+        step = step.model_copy(update={**fixed, "gated": True, "asks": True})
         return call.model_copy(update={"checked": step, "edited": True})
 
     async def _verify(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
@@ -11,7 +11,7 @@ from planwright.domain.results import format_end
 from planwright.domain.risk import Risk, at_least
 from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card, EventData, RunEvent
-from planwright.presentation.step_sentence import argument_text, step_sentence, value_text
+from planwright.presentation.step_sentence import arguments_line, step_sentence
 
 State = Literal["pending", "running", "waiting", "done", "failed", "rejected", "skipped"]
 GRAVE_MODES = ("delegated", "destructive")
@@ -177,17 +177,6 @@ def plan_line(step: Card) -> RunLine:
         planned=line,
         sentence="; ".join(filter(None, (sentence.text, arguments_line(sentence.rest, sentence.known)))),
     )
-
-
-def arguments_line(args: Mapping[str, object], known: Container[str] = ()) -> str:
-    """Spell arguments on one line, whole, with nothing in them that could act on a terminal.
-
-    Those that are `known`, by name, are values; in others references stand in words.
-    """
-    spelt = (
-        (name, value_text(value) if name in known else argument_text(value)) for name, value in args.items()
-    )
-    return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 
 def _planned(view: RunView, data: EventData) -> RunView:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from planwright.domain.references import format_references, whole_reference
@@ -75,6 +75,17 @@ def value_text(value: object) -> str:
     """Spell a value that refers to nothing, without the marks of references."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text.replace("‹", "\\u2039").replace("›", "\\u203a")
+
+
+def arguments_line(args: Mapping[str, object], known: Container[str] = ()) -> str:
+    """Spell arguments on one line, whole, with nothing in them that could act on a terminal.
+
+    Those that are `known`, by name, are values; in others references stand in words.
+    """
+    spelt = (
+        (name, value_text(value) if name in known else argument_text(value)) for name, value in args.items()
+    )
+    return ", ".join(f"{one_line(name)}: {one_line(value)}" for name, value in spelt)
 
 
 def reference_text(path: Sequence[str]) -> str:

@@ -36,11 +36,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
     reader = FactReader(stores, settings, rubrics)
 
     async def score(state: AgentState, config: RunnableConfig) -> AgentUpdate:
-        invocation, plan = invocation_of(config), plan_of(state)
-        attempts, checked = state.get("attempts", Attempts()), state["checked"]
-        if reading := state.get("reading", False):
-            checked = [entry for entry in checked if entry.read_first]
-            state = {**state, "checked": checked}
+        invocation, plan, state = invocation_of(config), plan_of(state), _begun(state)
+        attempts, checked, reading = state.get("attempts", Attempts()), state["checked"], state["reading"]
         settled = {r.uid: r for r in await stores.ledger.settled_steps(invocation.run_id)}
         if never := [entry for entry in checked if entry.uid not in settled]:
             return await _without_results(never, stores, invocation)
@@ -50,8 +47,7 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         go_on: AgentUpdate = {"verdict": None, "results": settled}
         if reading and all(result.status == "completed" for result in results):
             return go_on
-        if not reading:
-            _emit_end(invocation, plan, results, key)
+        _emit_end(invocation, plan, results, key, reading=reading)
         changed = [r.error for r in results if r.code == CapabilityChanged.code]
         in_doubt = any(r.code in UNKNOWN for r in results)  # a person is asked about it first
         if changed and not in_doubt and not invocation.cancelled_by:
@@ -77,13 +73,19 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
             ruled = Ruled(row, plan, verdict, inputs.as_json(), checkpoint)
             stores.verdicts.add(invocation.lease, ruled, invocation.clock())
             _emit_checkpoint(invocation, checkpoint)
-        if reading:
-            _emit_end(invocation, plan, results, key)
+        _emit_end(invocation, plan, results, key)
         _emit_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
     return score
+
+
+def _begun(state: AgentState) -> AgentState:
+    """Narrow the state of a run whose reads alone were run to the steps of those."""
+    if not state.get("reading"):
+        return {**state, "reading": False}
+    return {**state, "checked": [entry for entry in state["checked"] if entry.read_first]}
 
 
 async def _without_results(
@@ -176,8 +178,15 @@ async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdi
     )
 
 
-def _emit_end(invocation: Invocation, plan: Plan, results: list[StepResult], key: str) -> None:
-    """Tell that a plan has ended, before it is scored: its steps have, whatever the critic says of them."""
+def _emit_end(
+    invocation: Invocation, plan: Plan, results: list[StepResult], key: str, *, reading: bool = False
+) -> None:
+    """Tell once that a plan has ended, before it is scored: its steps have, whatever the critic says of them.
+
+    While only its reads have run, it may go on.
+    """
+    if reading:
+        return
     failed = [result.step_id for result in results if result.status == "failed"]
     data = {"plan_id": plan.plan_id, "goal": plan.goal, "total": len(results), "failed": failed}
     cancelled = any(result.code == CANCELLED for result in results)

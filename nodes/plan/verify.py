@@ -63,17 +63,15 @@ def verify(
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
         if by := invocation.cancelled_by:
-            nothing = "nothing more was run" if results else "nothing was run"
-            return {"status": "cancelled", "answer": f"Cancelled by {by}; {nothing}."}
+            return {"status": "cancelled", "answer": f"Cancelled by {by}; {_nothing(results)} was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
         spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
         effects = await effects_had(invocation.run_id, stores.database)
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
-        ended = _ended(state, results)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
-            examine, plan, rules, invocation.run_id, ended, spent, effects
+            examine, plan, rules, invocation.run_id, _ended(state, results), spent, effects
         )
         new = [entry for entry in checked if entry.step.id not in done]
         findings += dropped(new, earlier, registry)
@@ -83,24 +81,17 @@ def verify(
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
-        scope = await known_so_far(checked, results, invocation.request, stores)
-        if settings.approval.reads_first:
-            checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
-        checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, call_context)
-        checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-        values = known_values(checked, results, scope, registry)
-        brought = brought_first(checked, results, scope)
-        progress = PlanProgress(plan, checked, results, values, files, invocation.request, brought)
+        progress = await _progress(plan, checked, rules, state, invocation, stores)
+        checked = progress.checked
         estimate = in_all(needed, spent)
         plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(plain, invocation, stores)
-        idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
-        nobody = {*done, *(entry.step.id for entry in checked if entry.uid in idle)}
+        nobody = {*done, *progress.idle}
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, nobody)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         reading = bool(gate) and unread(checked, results) and not state.get("reading")
-        first = {"reads_first": True} if reading else {}
-        _tell([], data | {"order": order_added(card), "plan": card, **first}, attempts, invocation)
+        data |= {"order": order_added(card), "plan": card} | ({"reads_first": True} if reading else {})
+        _tell([], data, attempts, invocation)
         update |= {"estimate": estimate, "draft": None, "reading": reading}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
@@ -109,6 +100,38 @@ def verify(
         return update
 
     return verify
+
+
+async def _progress(
+    plan: Plan,
+    checked: list[VerifiedStep],
+    rules: Rules,
+    state: AgentState,
+    invocation: Invocation,
+    stores: Stores,
+) -> PlanProgress:
+    """Mark what is read first, pin each step, keep or gate what was done before, and see how far it all is."""
+    results, registry = state.get("results", {}), rules.registry
+    scope = await known_so_far(checked, results, invocation.request, stores)
+    if rules.settings.approval.reads_first:
+        checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
+    checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, rules.call_context)
+    checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
+    idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
+    return PlanProgress(
+        plan,
+        checked,
+        results,
+        known_values(checked, results, scope, registry),
+        files,
+        invocation.request,
+        brought_first(checked, results, scope),
+        tuple(entry.step.id for entry in checked if entry.uid in idle),
+    )
+
+
+def _nothing(results: Mapping[str, StepResult]) -> str:
+    return "nothing more" if results else "nothing"
 
 
 def _card(

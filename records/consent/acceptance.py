@@ -71,9 +71,9 @@ def check_calls(gate: Gate, decision: Decision) -> None:
 
 def wrong_number(gate: Gate, decisions: int) -> GateError:
     """Refuse an answer that does not have a decision for each call of a gate."""
-    asked = f"{len(gate.calls)} call{'s' * (len(gate.calls) != 1)}"
+    calls = f"{len(gate.calls)} call{'s' * (len(gate.calls) != 1)}"
     return GateError(
-        f"gate {gate.gate_id} asks about {asked}, and the answer has {decisions} decisions",
+        f"gate {gate.gate_id} asks about {calls}, and the answer has {decisions} decisions",
         'send one for each, in their order, or {"type": "approve"} for all of them',
     )
 

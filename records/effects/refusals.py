@@ -6,13 +6,14 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import JsonValue
 
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.store.database import Database
 
+_Card: TypeAlias = dict[str, Any]
 _SOURCE = "SELECT source_run FROM forks WHERE run_id = ? AND undo = 0"
 _REFUSED = """SELECT status, decided_by, reason, shown, by_call FROM gates WHERE run_id = ? AND kind = 'step'
     AND (status IN ('rejected', 'expired') OR by_call IS NOT NULL) ORDER BY rowid"""
@@ -79,9 +80,9 @@ class Refusals:
             run: str | None = run_id
             while run:
                 for row in connection.execute(_REFUSED, (run,)):
-                    for asked, entry in _refused(row):
+                    for card, entry in _refused(row):
                         # not `same`: what equals a refused call, 1.0 for 1, is refused as well
-                        for call in _parts(asked):
+                        for call in _parts(card):
                             if call.get("capability") == capability and call.get("args") == args:
                                 return replace(entry, capability=capability, effect=str(call.get("effect")))
                 source = connection.execute(_SOURCE, (run,)).fetchone() if sources else None
@@ -91,7 +92,7 @@ class Refusals:
         return await self._database.read(job, behind=())
 
 
-def _refused(row: sqlite3.Row) -> Iterator[tuple[dict[str, Any], RefusedCall]]:
+def _refused(row: sqlite3.Row) -> Iterator[tuple[_Card, RefusedCall]]:
     """List what a gate refused: the calls of its card that were refused alone, or all of it as one."""
     card, by_call = json.loads(row["shown"]), json.loads(row["by_call"] or "[]")
     if not by_call:
@@ -101,7 +102,7 @@ def _refused(row: sqlite3.Row) -> Iterator[tuple[dict[str, Any], RefusedCall]]:
             yield call, _refusal(row, call, "rejected", over["reason"])
 
 
-def _parts(card: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _parts(card: _Card) -> Iterator[_Card]:
     """List the calls that a card asked about, and those of the chains among them."""
     for call in card.get("calls") or [card]:
         yield call
@@ -114,7 +115,7 @@ def ends_with(refused: list[RefusedCall]) -> Literal["rejected", "expired"]:
 
 
 def _refusal(
-    row: sqlite3.Row, card: dict[str, Any], status: Literal["rejected", "expired"], reason: str | None
+    row: sqlite3.Row, card: _Card, status: Literal["rejected", "expired"], reason: str | None
 ) -> RefusedCall:
     return RefusedCall(
         capability=str(card.get("capability")),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.cli.session.step_records import CARRIED, brought_text, shortened
+from planwright.cli.session.step_records import CARRIED, shortened
+from planwright.presentation.brought import brought_text
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_what_a_step_brought_is_told_in_few_words(output: object, used: dict[str
 
 
 def test_a_long_text_is_cut_between_words() -> None:
-    cut = brought_text({"text": "word " * 100}, {})
+    cut = shortened(brought_text({"text": "word " * 100}, {}), CARRIED)
     assert len(cut) <= CARRIED
     assert cut.endswith("word…")
     assert shortened("one two", 7) == "one two"
