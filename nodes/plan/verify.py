@@ -58,7 +58,6 @@ def verify(
     rubrics: Rubrics,
 ) -> Node[AgentState, AgentUpdate]:
     """Check a plan, name its steps for good, and keep it, with its card, where gate and gateway look."""
-    policy = call_context.policy
 
     async def verify(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, results = invocation_of(config), state.get("results", {})
@@ -74,10 +73,15 @@ def verify(
             examine, plan, rules, invocation.run_id, _ended(state, results), spent, effects
         )
         new = [entry for entry in checked if entry.step.id not in done]
-        findings += dropped(new, earlier, registry)
-        findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+        doubted = await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+        findings += [*dropped(new, earlier, registry), *doubted]
         outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
-        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
+        data = {
+            "plan_id": plan.plan_id,
+            "outcome": outcome,
+            "closed": mended,
+            "policy": call_context.policy.hash,
+        }
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
@@ -88,10 +92,10 @@ def verify(
         card = await with_step_origins(plain, invocation, stores)
         nobody = {*done, *progress.idle}
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, nobody)
-        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         reading = bool(gate) and unread(checked, results) and not state.get("reading")
         data |= {"order": order_added(card), "plan": card} | ({"reads_first": True} if reading else {})
         _tell([], data, attempts, invocation)
+        update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
         update |= {"estimate": estimate, "draft": None, "reading": reading}
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
@@ -110,7 +114,7 @@ async def _progress(
     invocation: Invocation,
     stores: Stores,
 ) -> PlanProgress:
-    """Mark what is read first, pin each step, keep or gate what was done before, and see how far it all is."""
+    """Mark what is read first, pin each step, keep or gate what was done before, and see how far it is."""
     results, registry = state.get("results", {}), rules.registry
     scope = await known_so_far(checked, results, invocation.request, stores)
     if rules.settings.approval.reads_first:

@@ -74,8 +74,8 @@ def test_reject(writing: Play) -> None:
 
 def test_reject_with_a_message(calling: Play) -> None:
     """The message of a rejection is told to the model in the place of a result."""
-    reject = {"decisions": [{"type": "reject", "message": "never on a Monday"}]}
-    calling.scene.answer(calling.agent, {waiting.id: reject for waiting in calling.ask()["__interrupt__"]})
+    calling.ask()
+    answer(calling, *[{"type": "reject", "message": "never on a Monday"}] * 2)
     assert calling.model is not None
     told = [message.text for message in calling.model.prompts[-1] if message.type == "tool"]
     assert ["never on a Monday" in text for text in told] == [True, True]
