@@ -17,7 +17,7 @@ from planwright.cli.views.short_names import full_name
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.presentation.figures import UNIT_WORDS
-from planwright.records.queue.sessions import UNITS
+from planwright.records.extensions import UNITS
 from planwright.records.records import Records, open_records
 from planwright.records.runs import Run
 from planwright.security.credentials import login_name

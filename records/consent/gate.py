@@ -14,7 +14,7 @@ from planwright.domain.plan import Plan
 from planwright.records.consent.approval_scope import ApprovalScope
 from planwright.records.consent.approvers import Approval, any_one_may, quorum_of
 
-GateKind = Literal["plan", "step", "info", "escalation"]
+GateKind = Literal["plan", "step", "info", "escalation", "limit"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 GateAnswer = Literal["approve", "edit", "reject", "respond"]
 STATUS_AFTER: dict[GateAnswer, GateStatus] = {
@@ -25,6 +25,10 @@ STATUS_AFTER: dict[GateAnswer, GateStatus] = {
 }
 # By the number of effects on the card; one that is older than their list can only be closed.
 _OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
+
+
+EXTEND = "extend_budget"
+"""What a gate asks for where a limit of a run is reached, as its card names it."""
 
 
 class Gate(BaseModel):
@@ -40,7 +44,7 @@ class Gate(BaseModel):
     tenant: str
     """Tenant of the run: nobody else's people see the gate."""
     kind: GateKind
-    """What is asked: a plan, a step, a question (`info`), or what becomes of a run."""
+    """What is asked: a plan, a step, a question (`info`), what becomes of a run, or more of a `limit`."""
     step_uid: str | None
     """Uid of the step that it asks about, or of what asks for several; None for other kinds."""
     shown_hash: str
@@ -89,6 +93,12 @@ class Gate(BaseModel):
         )
 
     @property
+    def more(self) -> dict[str, float]:
+        """How much more of a limit of its run it asks for, by unit; empty where it asks for something else."""
+        limit = self.card.get("limit")
+        return {str(limit["unit"]): float(str(limit["amount"]))} if isinstance(limit, dict) else {}
+
+    @property
     def quorum(self) -> int:
         """How many people have to approve."""
         return quorum_of(self.card)
@@ -132,6 +142,8 @@ class Gate(BaseModel):
     @property
     def allowed(self) -> tuple[GateAnswer, ...]:
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
+        if self.kind == "limit":
+            return ("approve", "edit", "reject")
         if self.kind == "step" or self.card.get("fixed"):
             return ("approve", "reject")
         if self.kind == "info":
@@ -166,6 +178,8 @@ class Decision(BaseModel):
     """How widely the approval is to hold; None for this once."""
     effects: tuple[EffectAnswer, ...] = ()
     """What became of each effect in doubt, where the gate asks about them."""
+    more: float | None = None
+    """How much more of a limit is given; None for as much as the gate asks for."""
 
 
 def digest_on(card: Mapping[str, JsonValue]) -> str:
