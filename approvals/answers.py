@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
+from planwright.approvals.edited_action import EDIT, edited_action, quoted, with_amount
 from planwright.approvals.gate import gate_prompt
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -26,10 +27,8 @@ _WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("edit",), "edit"),
     **dict.fromkeys(("respond", "response"), "respond"),
 }
-_EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
 _EFFECTS = '{"type": "respond", "effects": [{"key": "ab12…", "happened": true, "result": …}]}'
 
-_EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
 _KEYS = frozenset(
     ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
     + ("effects",)
@@ -69,7 +68,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
-            raise GateError(f"no open gate is named {_quoted(wanted)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate is named {quoted(wanted)}", f"open: {_ids(gates)}")
         return [_bound(gate, answer, channel)]
     if len(gates) > 1:
         raise GateError(
@@ -91,14 +90,14 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
             )
     if unknown := form.keys() - _KEYS:
         raise GateError(
-            f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
+            f"an answer has no field {quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
         )
     reason = form.get("message") or form.get("reason") or (args if isinstance(args, str) else "")
     effects = _effects(form, word)
     if word == "respond" and not effects and not (isinstance(reason, str) and reason.strip()):
         raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
     if word != "edit" and form.get("edited_action") is not None:
-        raise GateError(f"the answer is `{word}` and brings an edit", f"send {_EDIT}")
+        raise GateError(f"the answer is `{word}` and brings an edit", f"send {EDIT}")
     decision = Decision(
         answer=word,
         decided_by=str(form.get("decided_by") or channel),
@@ -108,7 +107,7 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
         remember=_approval_scope(form, word),
         effects=effects,
     )
-    return decision, _edited_plan(form) if word == "edit" else None
+    return decision, edited_action(form) if word == "edit" else None
 
 
 def signed(answer: object, person: str) -> object:
@@ -149,7 +148,7 @@ def _word(value: object) -> GateAnswer:
     text = str(value).strip(" \t\r\n")
     word = _WORDS.get(text.lower()) if text.isascii() else None
     if word is None:
-        raise GateError(f"{_quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
+        raise GateError(f"{quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
     return word
 
 
@@ -197,7 +196,7 @@ def _single_decision(answer: object) -> Mapping[str, object]:
         inner = decisions[0] if isinstance(decisions[0], Mapping) else {"type": decisions[0]}
         outer = {key: value for key, value in form.items() if key != "decisions"}
         if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
-            raise GateError(f"the answer names two different {_quoted(twice[0])}", "say it once")
+            raise GateError(f"the answer names two different {quoted(twice[0])}", "say it once")
         form = {**outer, **inner}
     elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         form = form[0]
@@ -208,23 +207,6 @@ def _single_decision(answer: object) -> Mapping[str, object]:
             "that is no decision", 'send {"decisions": [{"type": "approve"}]}, or "approve", or "reject"'
         )
     return form
-
-
-def _edited_plan(form: Mapping[str, object]) -> object:
-    """Find the plan of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
-    edits = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
-    action, name = edits[0] if len(edits) == 1 else (None, "")
-    if not isinstance(action, Mapping):
-        raise GateError("an edit brings the whole edited plan, once", f"send {_EDIT}")
-    if action.keys() != {name, "args"} or action[name] != "approve_plan":
-        raise GateError(
-            f"an edit is of approve_plan, not of {_quoted(action.get(name))}: change the steps of its plan",
-            f"send {_EDIT}",
-        )
-    args = action["args"]
-    if not isinstance(args, Mapping) or args.keys() != {"plan"}:
-        raise GateError("the args of an edit are exactly the plan", f"send {_EDIT}")
-    return args["plan"]
 
 
 def one_for_all(answer: object, gates: Sequence[Gate]) -> object:
@@ -247,7 +229,7 @@ def one_for_all(answer: object, gates: Sequence[Gate]) -> object:
 
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     answer = one_for_all(as_decision(answer, [gate], ()), [gate])
-    decision, edit = read_decision(answer, channel)
+    decision, edit = with_amount(gate, *read_decision(answer, channel))
     acceptable(gate, decision)
     brought = _single_decision(answer).get("args")
     bare = brought is None or isinstance(brought, str)
@@ -270,7 +252,7 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {_quoted(key)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate or interrupt is named {quoted(key)}", f"open: {_ids(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):
@@ -287,12 +269,6 @@ def gate_meant(form: object) -> object:
     if isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         return gate_meant(form[0])
     return None
-
-
-def _quoted(value: object) -> str:
-    """Quote what was sent so that all of it shows, and not more than fits."""
-    quoted = ascii(value)
-    return quoted if len(quoted) <= 80 else f"{quoted[:79]}…"
 
 
 def _ids(gates: Sequence[Gate]) -> str:

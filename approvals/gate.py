@@ -163,6 +163,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
                 doubts=len(gate.doubts),
                 undeclared=tools,
                 unseen=bool(gate.shown_later),
+                amount=gate.kind == "limit",
             )
         )
         prompt = gate_prompt(gate)

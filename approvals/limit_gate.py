@@ -19,7 +19,7 @@ from planwright.settings.profile import RunProfile, with_more
 from planwright.settings.settings import Settings
 from planwright.state.invocation import Invocation
 
-PAGES = ("server",)
+PAGES = ("server", "web")
 """Channels of pages: who sees the run there can answer its gates."""
 
 
@@ -48,7 +48,8 @@ class LimitGates:
             card = limit_card(error, shortage, await deeds_of(invocation.run_id, self._stores))
             question = GateQuestion(id_, card, sha256(card), "limit")
             emit_request(
-                await gates.open(open_gate(invocation, self._settings, question), invocation.lease), invocation
+                await gates.open(open_gate(invocation, self._settings, question), invocation.lease),
+                invocation,
             )
         invocation.limits_asked.add(id_)
         gate = await wait_for_decision(gates, id_, invocation)

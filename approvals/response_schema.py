@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from planwright.records.consent.approval_scope import ScopeDuration, ToolMay
-from planwright.records.consent.gate import GateAnswer
+from planwright.records.consent.gate import EXTEND, GateAnswer
 
 _EDITED_ACTION: dict[str, object] = {
     "type": "object",
@@ -17,6 +17,14 @@ _EDITED_ACTION: dict[str, object] = {
             "properties": {"plan": {"type": "object", "required": ["steps"]}},
             "required": ["plan"],
         },
+    },
+    "required": ["name", "args"],
+}
+_AMOUNT: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "name": {"const": EXTEND},
+        "args": {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]},
     },
     "required": ["name", "args"],
 }
@@ -33,12 +41,13 @@ def response_schema(
     doubts: int = 0,
     undeclared: Sequence[str] = (),
     unseen: bool = False,
+    amount: bool = False,
 ) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or the same one for each of `most` calls.
 
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
     Of tools that say nothing of what they may do (`undeclared`) an approval may say it, and of a plan that
-    values which are not known yet need not be shown (`unseen`).
+    values which are not known yet need not be shown (`unseen`). An edit is of a plan, or of an `amount`.
     """
     message = {"type": "string"}
     response: dict[str, object] = {"message": {**message, "minLength": 1}}
@@ -46,7 +55,7 @@ def response_schema(
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
         "approve": _remember(undeclared, scopes="edit" not in answers, unseen=unseen),
-        "edit": {"edited_action": _EDITED_ACTION},
+        "edit": {"edited_action": _AMOUNT if amount else _EDITED_ACTION},
         "reject": {"message": message},
         "respond": response,
     }

@@ -226,9 +226,7 @@ class BudgetExceeded(LimitExceeded):
 
     exit_code = 6
 
-    def __init__(
-        self, limit: str, cause: str, next_step: str = "", shortage: Shortage | None = None
-    ) -> None:
+    def __init__(self, limit: str, cause: str, next_step: str = "", shortage: Shortage | None = None) -> None:
         super().__init__(limit, cause, next_step)
         self.shortage = shortage
 

@@ -153,11 +153,15 @@ class Budgets:
         lease: Lease,
         wanted: LoopBudget,
         above: Sequence[LoopBudget],
-        limits: RunBudgetSettings,
         at: datetime,
     ) -> LoopBudget:
-        """Cut a lane's budget down to what the lane that opens it, or else the run, has left."""
-        parent = above[-1] if above else LoopBudget(lane="", **limits.model_dump(exclude={"cost"}))
+        """Cut a lane's budget down to what the lane that opens it has left.
+
+        What the run has left bounds it call by call: the run may be given more while the lane is at work.
+        """
+        if not above:
+            return wanted
+        parent = above[-1]
         spent = (await self._usage(lease)).spent(at.timestamp(), parent.lane)
         tokens, calls = _left(parent.tokens, spent.tokens), _left(parent.tool_calls, spent.calls)
         cut = {"tokens": carve(wanted.tokens, tokens), "tool_calls": carve(wanted.tool_calls, calls)}

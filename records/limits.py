@@ -12,8 +12,8 @@ from typing import Literal
 
 from planwright.domain.clock import Window
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
-from planwright.domain.shortage import Shortage
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.domain.shortage import Shortage
 from planwright.presentation.figures import amount_text
 
 Unit = Literal["tokens", "tool_calls", "model_calls", "cost", "seconds"]

@@ -78,6 +78,8 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
         run: Run = asyncio.run(records.sessions.extend(which, more, login_name()))
     words = ", ".join(f"{amount:g} more {UNIT_WORDS[unit]}" for unit, amount in more.items())
     print(f"{run.run_id} may use {words}")
+    if run.status == "budget_exceeded":
+        print(f"go on: planwright resume {run.thread_id}")
     return 0
 
 

@@ -19,6 +19,7 @@ from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
 from planwright.records.consent.approval_scope import TOOL_WORDS
 from planwright.records.consent.call_question import QUESTION
+from planwright.records.consent.gate import EXTEND
 from planwright.security.credentials import login_name
 
 Approver = Callable[[Card, Terminal], JsonObject]
@@ -27,6 +28,7 @@ CHOICES = {
     "step": "[y] approve   [n] reject, or n and why",
     "info": "type the answer   [n] no answer",
     "escalation": "[y] run again   [n] leave it and end",
+    "limit": "[y] give that much more   or type how much   [n] end here",
 }
 ACCEPTS = "[y] accept it as it is"
 EDIT = ("e", "edit")
@@ -37,7 +39,7 @@ UNSEEN = ("u", "unseen")
 HELP = ("", "?", "h", "help")
 _TOOLS = dict(zip("1234", TOOL_WORDS, strict=True))
 """What is typed for each answer to what a tool may do."""
-ASKS = {"info": "answer", "escalation": "what now?"}
+ASKS = {"info": "answer", "escalation": "what now?", "limit": "more?"}
 
 
 def who() -> str:
@@ -73,7 +75,7 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
         while True:
             terminal.screen.print(prompt, end="", markup=False)
             typed = input().strip()
-            if "edit" in _allowed(waiting) and typed.lower() in EDIT:
+            if "edit" in _allowed(waiting) and waiting["kind"] == "plan" and typed.lower() in EDIT:
                 answer = _by_hand(waiting, drafts, terminal)
             else:
                 answer = read_typed(typed, waiting)
@@ -127,6 +129,9 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     word, allowed = typed.lower(), _allowed(waiting)
     if word in YES and "approve" in allowed:
         return {"type": "approve"}
+    if waiting["kind"] == "limit" and (amount := _amount(word)):
+        args = {**waiting["shown"]["args"], "amount": amount}
+        return {"type": "edit", "edited_action": {"name": waiting["shown"]["capability"], "args": args}}
     if word in ("r", "run") and waiting.get("remember"):
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
@@ -147,10 +152,20 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     return {"type": "reject", "message": reason.strip()} if says_why else None
 
 
+def _amount(text: str) -> float | None:
+    """Read an amount that was typed; None for what is none."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
 def edited_gate(entry: object) -> str:
     """Name the gate whose plan an answer edits; empty for any other entry."""
     answer = entry.resume if isinstance(entry, Command) else None
-    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
+    if not isinstance(answer, dict) or answer.get("type") != "edit":
+        return ""
+    return "" if answer.get("edited_action", {}).get("name") == EXTEND else str(answer["gate_id"])
 
 
 def print_refused(error: PlanwrightError, terminal: Terminal) -> None:
@@ -185,7 +200,7 @@ def print_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: Ru
                 )
             )
         terminal.screen.print(views.label("approve", f"planwright approve {gate}"))
-    if "edit" in allowed:
+    if "edit" in allowed and kind == "plan":
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
     if "respond" in allowed:
         words = "the answer" if kind == "info" else "what should be different"

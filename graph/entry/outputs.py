@@ -38,8 +38,11 @@ async def standstill_of(invocation: Invocation, reason: str, stores: Stores) -> 
         return Standstill("paused", PROVIDER, "; ".join(filter(None, (error.cause, error.next_step))))
     if error is None or error.shortage is None:
         return Standstill("paused", reason, reason)
-    deeds, more = await deeds_of(invocation.run_id, stores), {error.shortage.unit: error.shortage.offered}
-    words = "\n".join((error.cause, *([HEAD, *deeds] if deeds else ())))
+    more = {error.shortage.unit: error.shortage.offered}
+    deeds = [] if invocation.told else await deeds_of(invocation.run_id, stores)
+    told = [invocation.told] if invocation.told else [HEAD, *deeds] if deeds else []
+    named = error.cause if error.limit in error.cause else f"{error.cause} ({error.limit})"
+    words = "\n".join((named, *told))
     go_on = f"give it more, and go on with it: extend(thread_id, {json_text(more)}), invoke(None, config)"
     return Standstill("budget_exceeded", error.limit, words, go_on)
 

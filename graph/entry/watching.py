@@ -84,7 +84,7 @@ class Watching:
         cause = invocation.control.drain_reason or "drained"
         if invocation.queued_again:
             await self._stores.runs.set_status(invocation.lease, "queued")
-            return Standstill("paused", cause)
+            return Standstill("paused", cause, cause)
         stands = await standstill_of(invocation, cause, self._stores)
         data = {"reason": stands.waits_for, **({"cause": stands.words} if stands.words != cause else {})}
         invocation.record_event("session_paused", data, str(invocation.lease.token))

@@ -46,6 +46,7 @@ def respond(
         try:
             text = await _words(models, state, account, surroundings, invocation)
         except (ModelError, LimitExceeded) as error:
+            invocation.told = answer_from_results(results)
             if await invocation.goes_on_after(error):
                 return await respond(state, config)
             if isinstance(error, LimitExceeded):

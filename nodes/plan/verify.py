@@ -28,11 +28,12 @@ from planwright.execution.repeated_calls import not_done_again
 from planwright.execution.surroundings import has_foreign_text
 from planwright.planning.catalogue import catalogue_scope
 from planwright.planning.done_steps import effects_done, is_done
-from planwright.planning.estimate import in_all
+from planwright.planning.estimate import Estimate, in_all, short_of
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
 from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
+from planwright.records.budget_usage import Spent
 from planwright.records.consent.gate import gate_id
 from planwright.records.effects.effect_limits import effects_had
 from planwright.records.effects.ledger import Ledger
@@ -76,6 +77,8 @@ def verify(
         findings += dropped(new, earlier, registry)
         findings += await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
         outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
+        if outcome == "reject" and await _given_more(findings, needed, spent, effects, invocation):
+            return await verify(state, config)
         data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended, "policy": policy.hash}
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
@@ -214,6 +217,16 @@ def gate_card(
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+
+
+async def _given_more(
+    findings: Sequence[Finding], needed: Estimate, spent: Spent, effects: int, invocation: Invocation
+) -> bool:
+    """Say whether a person has given more of what a plan lacks, where it lacks nothing else."""
+    if invocation.context.dry_run or any(finding.code != "budget_exceeded" for finding in findings):
+        return False
+    first, *_ = short_of(needed, spent, invocation.profile.limits, effects)
+    return await invocation.goes_on_after(first)
 
 
 def _again(outcome: Outcome, findings: list[Finding], plan: Plan, state: AgentState) -> AgentUpdate:

@@ -94,7 +94,7 @@ class Gate(BaseModel):
 
     @property
     def more(self) -> dict[str, float]:
-        """How much more of a limit of its run it asks for, by unit; empty where it asks for something else."""
+        """How much more of a limit of its run it asks for, by unit; empty where it asks for another thing."""
         limit = self.card.get("limit")
         return {str(limit["unit"]): float(str(limit["amount"]))} if isinstance(limit, dict) else {}
 

@@ -32,7 +32,9 @@ async def deeds_of(run_id: str, stores: Stores, planned: Container[str] | None =
     Of its plans, those steps are told that are `planned`; all where it is None.
     """
     recorded = await stores.undos.calls_of(run_id)
-    calls = [step for step, kind in recorded.values() if kind == "calls" or planned is None or step.uid in planned]
+    calls = [
+        step for step, kind in recorded.values() if kind == "calls" or planned is None or step.uid in planned
+    ]
     results = {result.uid: result for result in await stores.ledger.settled_steps(run_id)}
     return deed_lines(calls, results, await stores.undos.effects_of(run_id))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from langgraph.types import Command
-
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
@@ -32,7 +30,11 @@ def test_a_loop_asks_for_more_calls_and_goes_on_with_a_yes(scene: Scene) -> None
     assert out["status"] == "interrupted"
     assert scene.done == ["w0", "w1", "w2", "w3"]
     out = scene.decide(agent, "approve")
-    assert (out["status"], out["answer"], scene.done) == ("completed", "All are written.", [f"w{n}" for n in range(5)])
+    assert (out["status"], out["answer"], scene.done) == (
+        "completed",
+        "All are written.",
+        [f"w{n}" for n in range(5)],
+    )
 
 
 def test_a_loop_that_nobody_watches_is_put_down_and_goes_on_with_more(scene: Scene) -> None:
@@ -45,4 +47,8 @@ def test_a_loop_that_nobody_watches_is_put_down_and_goes_on_with_more(scene: Sce
     assert (out["status"], scene.done) == ("budget_exceeded", ["w0", "w1"])
     agent.extend(scene.thread, {"tool_calls": 20})
     out = scene.recover(agent)
-    assert (out["status"], out["answer"], scene.done) == ("completed", "All are written.", [f"w{n}" for n in range(5)])
+    assert (out["status"], out["answer"], scene.done) == (
+        "completed",
+        "All are written.",
+        [f"w{n}" for n in range(5)],
+    )
