@@ -1,54 +1,228 @@
-"""A spent limit is a question or an end, and a run that it has put down goes on with more."""
+"""A spent limit, of any unit in any place, is a question or an end, and the run goes on with more of it."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import pytest
+from langchain_core.messages import AIMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import Field
+
+from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.contract import Capability
+from planwright.capabilities.declaration import capability
+from planwright.extras.worker.worker import Worker
 from planwright.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
+    from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
-LOOP: dict[str, Any] = {"planning": {"mode": "never"}, "budgets": {"run": {"tool_calls": 2}}}
+ALL = [f"w{n}" for n in range(5)]
+PLACES = ("loop", "plan", "agentic step", "sub-agent", "chain", "background")
+LIMITS: dict[str, float] = {
+    "model_calls": 3,
+    "tokens": 30_000,
+    "tool_calls": 2,
+    "effects": 2,
+    "effects_per_minute": 2,
+    "cost": 0.08,
+    "wall_clock_s": 25,
+}
+OF_PLACE: dict[tuple[str, str], float] = {
+    ("model_calls", "plan"): 1,
+    ("model_calls", "chain"): 2,
+    ("tokens", "plan"): 9000 + 4096 + 450,
+    ("tokens", "chain"): 24_000,
+    ("cost", "plan"): 0.0535,
+    ("cost", "chain"): 0.07,
+}
+"""Limits that are met where a plan or a chain is carried out, and neither before nor behind it."""
+CELLS = list(product(LIMITS, PLACES))
+ATTENDED = [cell for cell in CELLS if cell[1] != "background"]  # in the background there is nobody to ask
+MORE: dict[str, float] = {**dict.fromkeys(LIMITS, 50), "tokens": 200_000, "cost": 5, "wall_clock_s": 1000}
 
 
-def five(scene: Scene) -> ScriptedModel:
-    writes = [scene.calls(("work__write", {"name": f"w{n}"})) for n in range(5)]
-    return ScriptedModel(replies=[*writes, "All are written."])
+@dataclass
+class Clock:
+    """A clock that only moves when it is told to."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 11, 21, 12, tzinfo=UTC))
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, seconds: float) -> None:
+        self.now += timedelta(seconds=seconds)
 
 
-def test_a_loop_asks_for_more_calls_and_goes_on_with_a_yes(scene: Scene) -> None:
-    agent = scene.agent(model=five(scene), **LOOP)
-    entry = {"messages": [("user", "Write five")]}
-    out = agent.invoke(entry, scene.config, context={"gate_ttl_s": 600})
-    (gate,) = out["__interrupt__"]
-    assert gate.value["description"].startswith(
-        "Approve extend_budget: the limit of 2 calls is reached; 2 more?"
+class CostlyModel(ScriptedModel):
+    """A scripted model whose replies cost tokens and time; it has one plan, however often it is asked."""
+
+    tokens: int = 20
+    plan: str = ""
+    planned: list[Any] = Field(default_factory=list)
+    takes: Callable[[], None] = lambda: None
+
+    def _reply(self, messages: Any) -> str | dict[str, Any]:
+        if self.plan and messages[0].text.startswith("Role: planner"):
+            self.planned.append(messages)
+            return self.plan
+        return super()._reply(messages)
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        self.takes()
+        message = super()._generate(*args, **kwargs).generations[0].message
+        usage = {"input_tokens": self.tokens, "output_tokens": 0, "total_tokens": self.tokens}
+        assert isinstance(message, AIMessage)
+        return ChatResult(
+            generations=[ChatGeneration(message=message.model_copy(update={"usage_metadata": usage}))]
+        )
+
+
+@dataclass
+class Stage:
+    """Five writes in one place, under one limit that does not cover them."""
+
+    scene: Scene
+    agent: Agent
+    model: CostlyModel
+    request: str
+
+    @property
+    def prompts(self) -> int:
+        """How often the model was asked."""
+        return len(self.model.prompts) + len(self.model.planned)
+
+    def begin(self, **context: Any) -> dict[str, Any]:
+        """Ask for the writes, with options of the run."""
+        entry = {"messages": [("user", self.request)]}
+        output: dict[str, Any] = self.agent.invoke(entry, self.scene.config, context=context or None)
+        return output
+
+    def work(self, *, queues: bool = False) -> dict[str, Any]:
+        """Queue the request, let a worker take up what is queued, and read how it stands."""
+
+        async def job() -> None:
+            if queues:
+                await self.agent.aenqueue(self.request, thread_id=self.scene.thread)
+            await asyncio.wait_for(Worker(self.agent).run(until_idle=True), 60)
+
+        asyncio.run(job())
+        (run,) = self.scene.rows("SELECT status, coalesce(answer, paused_why) AS answer FROM runs")
+        return run
+
+
+def slow_write(clock: Clock) -> Capability:
+    """Make a capability that writes in ten seconds of a clock."""
+
+    @capability("slow.write", trusted_result=True, mode="local_write", effect="idempotent", tags=("write",))
+    def write(name: str, call: CallContext) -> str:
+        """Write something down in ten seconds."""
+        with (call.settings.workspace / "done.log").open("a", encoding="utf-8") as log:
+            log.write(f"{name}\n")
+        clock.pass_(10)
+        return name
+
+    return write
+
+
+def replies(scene: Scene, place: str, tool: str) -> Iterator[str | dict[str, Any]]:
+    """Yield what a model says that writes five in a place; the plan, where there is one, comes first."""
+    writes = [scene.calls(("work__write", {"name": name})) for name in ALL]
+    if place == "plan":
+        steps = [scene.step(name, tool, *ALL[:n][-1:]) for n, name in enumerate(ALL)]
+        yield scene.plan(*steps)
+    elif place == "agentic step":
+        yield scene.plan(
+            {"id": "s1", "description": "Write five", "tool_hints": ["work.write"], "params": {}}
+        )
+        yield from writes
+        yield "All are written."
+    elif place == "chain":
+        parts = [{"toolName": tool, "arguments": {"name": name}} for name in ALL]
+        chain = {"name": "five", "description": "Write five in a row", "steps": parts}
+        yield scene.calls(("tool__create_chain", chain))
+        yield scene.calls(("five", {}))
+    else:
+        if place == "sub-agent":
+            yield scene.calls(("agent__delegate", {"task": "Write five", "tools": ["work.write"]}))
+        yield from writes
+        if place == "sub-agent":
+            yield "All are written."
+    yield "All are written."
+
+
+def staged(scene: Scene, unit: str, place: str) -> Stage:
+    """Put up an agent whose limit of a unit is met in a place."""
+    clock, planned = Clock(), place in ("plan", "agentic step")
+    in_calls = unit == "wall_clock_s" and place in ("plan", "chain")  # else it is the models that take time
+    said = list(replies(scene, place, "slow.write" if in_calls else "work.write"))
+    model = CostlyModel(
+        plan=said.pop(0) if planned else "",
+        replies=said,
+        model_name="gpt-4o",
+        tokens={"tokens": 9000, "cost": 4500 if place == "plan" else 4000}.get(unit, 20),
     )
-    assert scene.done == ["w0", "w1"]
-    out = scene.decide(agent, "approve")
-    assert out["status"] == "interrupted"
-    assert scene.done == ["w0", "w1", "w2", "w3"]
-    out = scene.decide(agent, "approve")
-    assert (out["status"], out["answer"], scene.done) == (
-        "completed",
-        "All are written.",
-        [f"w{n}" for n in range(5)],
+    limits: dict[str, Any] = dict.fromkeys(LIMITS, "unlimited")
+    limits[unit] = OF_PLACE.get((unit, place), LIMITS[unit])
+    more: dict[str, Any] = {"clock": clock} if unit == "wall_clock_s" else {}
+    if in_calls:
+        more["capabilities"] = [slow_write(clock)]
+    elif unit == "wall_clock_s":
+        model.takes = lambda: clock.pass_(10)
+    with (scene.workspace / "planwright.toml").open("a", encoding="utf-8") as file:
+        file.write("[tools]\ntop_k = 40\n")
+    agent = scene.agent(
+        model=model,
+        budgets={"run": limits},
+        planning={"mode": "always" if planned else "never"},
+        approval={"plan": "never", "tool_risk": "Critical"},
+        **more,
     )
+    request = "Do it, " + "please, " * 200 if planned else "Delegate to agents and chain tools: read, write"
+    return Stage(scene, agent, model, request)
 
 
-def test_a_loop_that_nobody_watches_is_put_down_and_goes_on_with_more(scene: Scene) -> None:
-    agent = scene.agent(model=five(scene), **LOOP)
-    out = scene.ask(agent, "Write five")
-    assert (out["status"], scene.done) == ("budget_exceeded", ["w0", "w1"])
-    assert out["answer"].startswith("the run budget of 2 calls is spent")
-    print(out["answer"])
-    out = scene.recover(agent)
-    assert (out["status"], scene.done) == ("budget_exceeded", ["w0", "w1"])
-    agent.extend(scene.thread, {"tool_calls": 20})
-    out = scene.recover(agent)
-    assert (out["status"], out["answer"], scene.done) == (
-        "completed",
-        "All are written.",
-        [f"w{n}" for n in range(5)],
-    )
+@pytest.mark.parametrize(("unit", "place"), CELLS)
+def test_a_run_that_nobody_watches_is_put_down_at_a_limit_and_goes_on_with_more(
+    scene: Scene, unit: str, place: str
+) -> None:
+    stage = staged(scene, unit, place)
+    background = place == "background"
+    out = stage.work(queues=True) if background else stage.begin()
+    prompts, done = stage.prompts, list(scene.done)
+    assert (out["status"], f"budgets.run.{unit}" in out["answer"]) == ("budget_exceeded", True)
+    assert done == ALL[: len(done)]
+    again = stage.work() if background else scene.recover(stage.agent)
+    assert (again["status"], stage.prompts, scene.done) == ("budget_exceeded", prompts, done)
+    stage.agent.extend(scene.thread, {unit: MORE[unit]})
+    if background:
+        stage.agent.loop.call(lambda: stage.agent.stores.sessions.resume(scene.thread, "ann"))
+    out = stage.work() if background else scene.recover(stage.agent)
+    assert (out["status"], out["answer"], scene.done) == ("completed", "All are written.", ALL)
+    written = "SELECT args FROM effects WHERE status = 'done' AND capability LIKE '%.write'"
+    assert len(scene.rows(written)) == 5
+
+
+@pytest.mark.parametrize(("unit", "place"), ATTENDED)
+def test_who_waits_for_a_run_is_asked_for_more_and_it_goes_on_with_a_yes(
+    scene: Scene, unit: str, place: str
+) -> None:
+    stage = staged(scene, unit, place)
+    out, asked = stage.begin(gate_ttl_s=600), 0
+    while out["status"] == "interrupted" and asked < 20:
+        asked += 1
+        (gate,) = out["__interrupt__"]
+        assert gate.value["kind"] == "limit"
+        assert gate.value["shown"]["limit"]["setting"] == f"budgets.run.{unit}"
+        out = scene.decide(stage.agent, "approve")
+    assert (out["status"], out["answer"], scene.done) == ("completed", "All are written.", ALL)
+    assert asked > 0
+    assert len(scene.rows("SELECT unit FROM extensions")) == asked
