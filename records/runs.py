@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from planwright.domain.errors import RunError
 from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
-from planwright.domain.results import RunStatus, check_step
+from planwright.domain.results import TERMINAL, RunStatus, check_step
 from planwright.records.audit.sealing import seal
 from planwright.records.consent.gates import close_gates
 from planwright.records.effects.doubts import leave_in_doubt
@@ -73,7 +73,7 @@ class Run(BaseModel):
     @property
     def ended(self) -> bool:
         """Whether nothing more will happen in this run; one that a limit put down goes on with more of it."""
-        return self.ended_at is not None
+        return self.status in TERMINAL and self.paused_for is None
 
 
 @dataclass(frozen=True)
