@@ -12,7 +12,7 @@ from planwright.domain.errors import BudgetExceeded
 from planwright.domain.hashing import sha256
 from planwright.domain.shortage import Shortage
 from planwright.presentation.figures import UNIT_WORDS
-from planwright.records.consent.gate import EXTEND, gate_id
+from planwright.records.consent.gate import EXTEND, Gate, gate_id
 from planwright.records.effects.run_deeds import deeds_of
 from planwright.records.stores import Stores
 from planwright.settings.profile import RunProfile, with_more
@@ -42,15 +42,9 @@ class LimitGates:
         if not is_attended(invocation):
             invocation.put_down(error)
         id_ = gate_id(invocation.run_id, "limit", f"{shortage.unit}:{shortage.most:g}")
-        if id_ in invocation.limits_asked:
+        gate = await self._asked(id_, error, shortage, invocation)
+        if gate.status == "open" and id_ in invocation.limits_asked:
             raise GraphInterrupt(())  # a call beside this one asks
-        if not invocation.has_sent("approval_requested", id_):
-            card = limit_card(error, shortage, await deeds_of(invocation.run_id, self._stores))
-            question = GateQuestion(id_, card, sha256(card), "limit")
-            emit_request(
-                await gates.open(open_gate(invocation, self._settings, question), invocation.lease),
-                invocation,
-            )
         invocation.limits_asked.add(id_)
         gate = await wait_for_decision(gates, id_, invocation)
         invocation.limits_asked.discard(id_)
@@ -60,6 +54,19 @@ class LimitGates:
             return False
         invocation.profile = with_more(profile, (await self._stores.runs.requests(invocation.lease)).extended)
         return True
+
+    async def _asked(
+        self, id_: str, error: BudgetExceeded, shortage: Shortage, invocation: Invocation
+    ) -> Gate:
+        """Open the gate that asks for more, once, and read how it stands."""
+        if invocation.has_sent("approval_requested", id_):
+            return await self._stores.gates.read(id_)
+        card = limit_card(error, shortage, await deeds_of(invocation.run_id, self._stores))
+        question = GateQuestion(id_, card, sha256(card), "limit")
+        row = open_gate(invocation, self._settings, question)
+        gate = await self._stores.gates.open(row, invocation.lease)
+        emit_request(gate, invocation)
+        return gate
 
 
 def is_attended(invocation: Invocation) -> bool:

@@ -17,8 +17,11 @@ from pydantic import Field
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.declaration import capability
+from planwright.cli.session.asking import choices, read_typed
+from planwright.domain.errors import GateError, RunError
 from planwright.extras.worker.worker import Worker
 from planwright.models.scripted import ScriptedModel
+from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
@@ -226,3 +229,125 @@ def test_who_waits_for_a_run_is_asked_for_more_and_it_goes_on_with_a_yes(
     assert (out["status"], out["answer"], scene.done) == ("completed", "All are written.", ALL)
     assert asked > 0
     assert len(scene.rows("SELECT unit FROM extensions")) == asked
+
+
+def gated(scene: Scene, **more: Any) -> Stage:
+    """Put up a loop that stands at the gate of its third call."""
+    stage = staged(scene, "tool_calls", "loop")
+    (gate,) = stage.begin(gate_ttl_s=600, **more)["__interrupt__"]
+    assert gate.value["description"].startswith(
+        "Approve extend_budget: the limit of 2 calls is reached; 2 more?"
+    )
+    return stage
+
+
+@pytest.mark.parametrize("amount", [3, "3", 50.0])
+def test_an_edit_gives_another_amount_than_was_asked_for(scene: Scene, amount: object) -> None:
+    stage = gated(scene)
+    action = {"name": "extend_budget", "args": {"unit": "tool_calls", "amount": amount}}
+    out = scene.answer(stage.agent, {"decisions": [{"type": "edit", "edited_action": action}]})
+    assert (out["status"], scene.done) == ("completed", ALL)
+    assert scene.rows("SELECT unit, amount FROM extensions") == [
+        {"unit": "tool_calls", "amount": float(str(amount))}
+    ]
+
+
+@pytest.mark.parametrize(
+    "args", [{"amount": 0}, {"amount": 1.5}, {"amount": "much"}, {}, {"unit": "cost", "amount": 3}], ids=str
+)
+def test_an_edit_that_gives_nothing_or_something_else_decides_nothing(
+    scene: Scene, args: dict[str, object]
+) -> None:
+    stage = gated(scene)
+    edit = {"type": "edit", "edited_action": {"name": "extend_budget", "args": args}}
+    with pytest.raises(GateError):
+        scene.answer(stage.agent, {"decisions": [edit]})
+    assert scene.rows("SELECT status FROM gates") == [{"status": "open"}]
+    assert scene.rows("SELECT * FROM extensions") == []
+
+
+def test_a_plan_is_no_answer_where_a_limit_is_asked_about(scene: Scene) -> None:
+    stage = gated(scene)
+    action = {"name": "approve_plan", "args": {"plan": {"steps": []}}}
+    with pytest.raises(GateError, match="something else than was edited"):
+        scene.answer(stage.agent, {"decisions": [{"type": "edit", "edited_action": action}]})
+
+
+def test_a_no_is_the_end_and_nobody_is_asked_again(scene: Scene) -> None:
+    stage = gated(scene)
+    prompts = stage.prompts
+    out = scene.decide(stage.agent, "reject")
+    assert (out["status"], scene.done, stage.prompts) == ("budget_exceeded", ALL[:2], prompts + 1)
+    assert scene.rows("SELECT kind FROM gates") == [{"kind": "limit"}]
+    with pytest.raises(RunError, match="has ended"):
+        stage.agent.extend(scene.thread, {"tool_calls": 9})
+
+
+def test_a_limit_nobody_answers_about_in_time_puts_the_run_down(scene: Scene) -> None:
+    clock = Clock(datetime.now(UTC))
+    writes = [scene.calls(("work__write", {"name": name})) for name in ALL]
+    agent = scene.agent(
+        *writes,
+        "All are written.",
+        clock=clock,
+        planning={"mode": "never"},
+        budgets={"run": {"tool_calls": 2}},
+    )
+    entry = {"messages": [("user", "Write five")]}
+    agent.invoke(entry, scene.config, context={"gate_ttl_s": 60})
+    clock.pass_(3600)
+    assert scene.recover(agent)["status"] == "budget_exceeded"
+    agent.extend(scene.thread, {"tool_calls": 9})
+    assert (scene.recover(agent)["status"], scene.done) == ("completed", ALL)
+
+
+def test_a_new_message_ends_a_run_that_a_limit_has_put_down(scene: Scene) -> None:
+    stage = staged(scene, "tool_calls", "loop")
+    assert stage.begin()["status"] == "budget_exceeded"
+    stage.model.replies = ["Good morning."]
+    out = scene.ask(stage.agent, "Good morning")
+    assert (out["status"], out["answer"]) == ("completed", "Good morning.")
+    first, second = scene.rows("SELECT status, answer, ended_at IS NULL AS open FROM runs ORDER BY rowid")
+    assert (first["status"], first["open"], second["status"]) == ("budget_exceeded", 0, "completed")
+    assert '- work.write "w1": done' in first["answer"]
+
+
+def test_calls_side_by_side_that_meet_one_limit_ask_once(scene: Scene) -> None:
+    reads = scene.calls(*(("work__read", {"name": name}) for name in ALL))
+    settings = {"planning": {"mode": "never"}, "budgets": {"run": {"tool_calls": 2}}}
+    agent = scene.agent(reads, "All are read.", **settings)
+    out = agent.invoke(
+        {"messages": [("user", "Read five")]}, scene.config, context={"gate_ttl_s": 60, "channel": "x"}
+    )
+    (gate,) = out["__interrupt__"]
+    args = {**gate.value["shown"]["args"], "amount": 9}
+    action = {"name": "extend_budget", "args": args}
+    out = scene.answer(agent, {"decisions": [{"type": "edit", "edited_action": action}]})
+    assert (out["status"], sorted(scene.done)) == ("completed", ALL)
+
+
+def test_what_is_typed_at_a_terminal_is_a_yes_an_amount_or_a_no(scene: Scene) -> None:
+    stage = gated(scene)
+    (gate,) = stage.agent.get_state(scene.config).interrupts
+    assert read_typed("y", gate.value) == {"type": "approve"}
+    typed = read_typed("50", gate.value)
+    assert typed is not None
+    assert typed["type"] == "edit"
+    assert read_typed("n", gate.value) == {"type": "reject", "message": ""}
+    assert read_typed("perhaps", gate.value) is None
+    assert "type how much" in choices(gate.value)
+    assert (scene.answer(stage.agent, typed)["status"], scene.done) == ("completed", ALL)
+
+
+def test_a_loop_of_seventy_reads_under_fifty_calls_reads_no_more_and_asks_no_model(scene: Scene) -> None:
+    reads = [scene.calls(("work__read", {"name": f"r{n}"})) for n in range(70)]
+    model = ScriptedModel(replies=[*reads, "All seventy are read."])
+    settings = {"planning": {"mode": "never"}, "budgets": {"run": {"tool_calls": 50}}}
+    out = scene.ask(scene.agent(model=model, **settings), "Read seventy")
+    assert (out["status"], len(scene.done), len(model.prompts)) == ("budget_exceeded", 50, 51)
+
+
+def test_limits_of_calls_are_no_lower_than_the_turns_of_a_loop(scene: Scene) -> None:
+    settings = load(scene.workspace)
+    run, turns = settings.budgets.run, settings.execution.max_tool_iterations
+    assert min(run.tool_calls or turns, run.model_calls or turns) >= turns

@@ -126,9 +126,7 @@ def test_results_are_told_when_there_is_no_time_for_the_answer(scene: Scene, clo
         "tool_hints": ["work.read"],
         "estimated_risk": "None",
     }
-    model = slow(
-        clock, 30, scene.plan(agentic, scene.step("s2", "work.read", "s1")), "it is blue", "never said"
-    )
+    model = slow(clock, 30, scene.plan(agentic, scene.step("s2", "work.read")), "it is blue", "never said")
     output = scene.ask(scene.agent(model=model, clock=clock, **LIMIT))
     assert (output["status"], len(model.prompts)) == ("budget_exceeded", 2)
     assert output["answer"].startswith("the run has taken 60.0 s")
