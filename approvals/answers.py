@@ -13,6 +13,14 @@ from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
 from planwright.approvals.decisions_of_calls import forms_by_call, gate_decision
+from planwright.approvals.edited_action import (
+    EDIT,
+    EditedAction,
+    edited_action,
+    edited_plan,
+    quoted,
+    with_amount,
+)
 from planwright.approvals.gate import gate_prompt
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -27,10 +35,8 @@ _WORDS: dict[str, GateAnswer] = {
     **dict.fromkeys(("edit",), "edit"),
     **dict.fromkeys(("respond", "response"), "respond"),
 }
-_EDIT = '{"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": {"steps": […]}}}}'
 _EFFECTS = '{"type": "respond", "effects": [{"key": "ab12…", "happened": true, "result": …}]}'
 
-_EDIT_FORMS = (("edited_action", "name"), ("args", "action"))
 _KEYS = frozenset(
     ("type", "message", "reason", "args", "edited_action", "plan_hash", "gate_id", "decided_by", "remember")
     + ("effects",)
@@ -70,7 +76,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
-            raise GateError(f"no open gate is named {_quoted(wanted)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate is named {quoted(wanted)}", f"open: {_ids(gates)}")
         return [_bound(gate, answer, channel)]
     if len(gates) > 1:
         raise GateError(
@@ -80,7 +86,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     return [_bound(gates[0], answer, channel)]
 
 
-def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
+def read_decision(answer: object, channel: str) -> tuple[Decision, EditedAction | None]:
     """Read one decision, and the action of an edit. Raises GateError when it is not exactly one."""
     form = _single_decision(answer)
     word = _word(form["type"])
@@ -92,14 +98,14 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
             )
     if unknown := form.keys() - _KEYS:
         raise GateError(
-            f"an answer has no field {_quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
+            f"an answer has no field {quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
         )
     reason = form.get("message") or form.get("reason") or (args if isinstance(args, str) else "")
     effects = _effects(form, word)
     if word == "respond" and not effects and not (isinstance(reason, str) and reason.strip()):
         raise GateError("a response without words says nothing", 'send {"type": "respond", "message": "…"}')
     if word != "edit" and form.get("edited_action") is not None:
-        raise GateError(f"the answer is `{word}` and brings an edit", f"send {_EDIT}")
+        raise GateError(f"the answer is `{word}` and brings an edit", f"send {EDIT}")
     decision = Decision(
         answer=word,
         decided_by=str(form.get("decided_by") or channel),
@@ -109,7 +115,7 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, object]:
         remember=_approval_scope(form, word),
         effects=effects,
     )
-    return decision, _edited_action(form) if word == "edit" else None
+    return decision, edited_action(form) if word == "edit" else None
 
 
 def signed(answer: object, person: str) -> object:
@@ -150,7 +156,7 @@ def _word(value: object) -> GateAnswer:
     text = str(value).strip(" \t\r\n")
     word = _WORDS.get(text.lower()) if text.isascii() else None
     if word is None:
-        raise GateError(f"{_quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
+        raise GateError(f"{quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
     return word
 
 
@@ -198,7 +204,7 @@ def _single_decision(answer: object) -> Mapping[str, object]:
         inner = decisions[0] if isinstance(decisions[0], Mapping) else {"type": decisions[0]}
         outer = {key: value for key, value in form.items() if key != "decisions"}
         if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
-            raise GateError(f"the answer names two different {_quoted(twice[0])}", "say it once")
+            raise GateError(f"the answer names two different {quoted(twice[0])}", "say it once")
         form = {**outer, **inner}
     elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         form = form[0]
@@ -211,41 +217,18 @@ def _single_decision(answer: object) -> Mapping[str, object]:
     return form
 
 
-def _edited_action(form: Mapping[str, object]) -> tuple[str, dict[str, object]]:
-    """Find name and args of an edit, in LangChain's form or that of the Agent Inbox. Raises GateError."""
-    edits = [(form[key], name) for key, name in _EDIT_FORMS if form.get(key) is not None]
-    action, name = edits[0] if len(edits) == 1 else (None, "")
-    if not isinstance(action, Mapping) or action.keys() != {name, "args"}:
-        raise GateError("an edit brings the whole edited plan, or all arguments of a call", f"send {_EDIT}")
-    if not isinstance(action["args"], Mapping):
-        raise GateError("the args of an edit are what stands on the card, by name", f"send {_EDIT}")
-    return str(action[name]), dict(action["args"])
-
-
-def _edited_plan(action: object) -> object:
-    """Find the plan of an edit. Raises GateError where it is of something else."""
-    name, args = action if isinstance(action, tuple) else ("", {})
-    if name != "approve_plan":
-        raise GateError(
-            f"an edit is of approve_plan, not of {_quoted(name)}: change the steps of its plan",
-            f"send {_EDIT}",
-        )
-    if args.keys() != {"plan"}:
-        raise GateError("the args of an edit are exactly the plan", f"send {_EDIT}")
-    return args["plan"]
-
-
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     answer = as_decision(answer, [gate], ())
     forms: Sequence[object] = forms_by_call(answer, gate) or [answer]
     decided = [read_decision(form, channel) for form in forms]
     decision, edit = decided[0]
-    if len(decided) > 1 or (decision.answer == "edit" and gate.kind == "step"):
-        decision = gate_decision(decided, gate)
-        acceptable(gate, decision)
-        return Bound(gate, decision)
+    if len(decided) > 1 or (edit and gate.kind == "step"):
+        decision, edit = gate_decision(decided, gate), None
+    if edit and gate.kind == "limit":
+        decision, edit = with_amount(gate, decision, edit), None
     acceptable(gate, decision)
-    edit = _edited_plan(edit) if decision.answer == "edit" else None
+    if len(decided) > 1:
+        return Bound(gate, decision)
     brought = _single_decision(answer).get("args")
     bare = brought is None or isinstance(brought, str)
     if decision.answer == "approve" and not bare and brought != gate_prompt(gate)["action_request"]:
@@ -253,7 +236,7 @@ def _bound(gate: Gate, answer: object, channel: str) -> Bound:
             "the answer is `approve` and brings other arguments than are shown",
             "approve without args, or edit the plan",
         )
-    return Bound(gate, decision, edit)
+    return Bound(gate, decision, edited_plan(edit) if edit else None)
 
 
 def _named(
@@ -267,7 +250,7 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {_quoted(key)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate or interrupt is named {quoted(key)}", f"open: {_ids(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):
@@ -284,12 +267,6 @@ def gate_meant(form: object) -> object:
     if isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         return gate_meant(form[0])
     return None
-
-
-def _quoted(value: object) -> str:
-    """Quote what was sent so that all of it shows, and not more than fits."""
-    quoted = ascii(value)
-    return quoted if len(quoted) <= 80 else f"{quoted[:79]}…"
 
 
 def _ids(gates: Sequence[Gate]) -> str:

@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.capabilities.encoding import as_json
 from planwright.capabilities.gateway.call_site import CallSite
-from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
+from planwright.domain.errors import BudgetExceeded, CapabilityForbidden, CapabilityRejected
 from planwright.domain.hashing import json_text, sha256
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.consent.call_question import QUESTION, CallAsks, typed_words, value_of, words_of
@@ -46,15 +46,20 @@ class CallQuestions:
     ) -> JsonValue:
         """Make a call, and make it again with what a person says whenever it asks.
 
-        Raises CapabilityForbidden where nobody answers, CapabilityRejected where the function does not take
-        the answer.
+        So it is with what a person gives where a limit is reached. Raises CapabilityForbidden where nobody
+        answers, CapabilityRejected where the function does not take the answer, BudgetExceeded at a limit.
         """
         checked, answers = site.checked, tuple[JsonValue, ...]()
         while invocation.has_sent("approval_requested", _gate_id(checked, len(answers), invocation)):
             answers += (await self._answer(checked, len(answers), invocation),)
         while True:
             try:
-                return await call(replace(site, answers=answers))
+                invocation.check_time()
+                return await call(replace(site, profile=invocation.profile, answers=answers))
+            except BudgetExceeded as error:
+                if not await invocation.goes_on_after(error):
+                    raise
+                continue
             except CallAsks as asks:
                 if asks.refused:
                     raise CapabilityRejected(f"the answer is not taken: {asks.refused}") from asks

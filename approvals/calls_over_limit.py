@@ -13,13 +13,13 @@ from planwright.state.invocation import Invocation
 from planwright.state.loop_state import ToolCall
 
 
-async def refused_over_limit(
+async def left_over_limit(
     calls: list[ToolCall], stores: Stores, registry: Registry, invocation: Invocation
 ) -> list[ToolCall]:
-    """Turn the calls that would ask, and do not fit into what is left, into the limit that refuses them.
+    """Leave the calls that would ask, and do not fit into what is left, to be verified at their turn.
 
-    Those in front of them in the reply come first. What asks nobody is left to the gateway, which refuses it
-    as it is made.
+    Those in front of them in the reply come first. What asks nobody is left to the gateway, which meets the
+    limit as it is made.
     """
     if not any(call.waits for call in calls):
         return calls
@@ -29,9 +29,25 @@ async def refused_over_limit(
             count += call_count(call.checked)
             effects += 0 if call.checked.kept else effect_count(call.checked, registry)
             if call.waits and (refusal := await _refusal(count, effects, stores, invocation)):
-                call = call.model_copy(update={"checked": None, "error": f"{SPENT}{refusal.cause}"})
+                call = call.model_copy(update={"checked": None, "unverified": refusal.cause})
         read.append(call)
     return read
+
+
+async def within_limit(
+    call: ToolCall, stores: Stores, registry: Registry, invocation: Invocation
+) -> ToolCall:
+    """Let a call whose turn it is ask where it fits into what is left, and have the limit asked about first.
+
+    Where a person gives no more, the call is the limit that refuses it.
+    """
+    if call.checked is None or not call.waits or call.asks:
+        return call
+    effects = 0 if call.checked.kept else effect_count(call.checked, registry)
+    while refusal := await _refusal(call_count(call.checked), effects, stores, invocation):
+        if not await invocation.goes_on_after(refusal):
+            return call.model_copy(update={"checked": None, "error": f"{SPENT}{refusal.cause}"})
+    return call
 
 
 async def _refusal(count: int, effects: int, stores: Stores, invocation: Invocation) -> BudgetExceeded | None:

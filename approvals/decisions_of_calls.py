@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from planwright.approvals.edited_action import EditedAction
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import same
 from planwright.records.consent.acceptance import wrong_number
@@ -33,7 +34,7 @@ def all_but(left: Collection[int], calls: int, words: str = "") -> dict[str, obj
     return {"decisions": [no if number in left else {"type": "approve"} for number in range(1, calls + 1)]}
 
 
-def gate_decision(decisions: Sequence[tuple[Decision, object]], gate: Gate) -> Decision:
+def gate_decision(decisions: Sequence[tuple[Decision, EditedAction | None]], gate: Gate) -> Decision:
     """Make one decision over a gate of those over its calls, each with the action of its edit, if it is one.
 
     Raises GateError for another number than the gate has calls, for what is said of all calls and differs,
@@ -61,16 +62,15 @@ def gate_decision(decisions: Sequence[tuple[Decision, object]], gate: Gate) -> D
     return first.model_copy(update={"answer": answer, "reason": reason, "by_call": over})
 
 
-def _over(decision: Decision, edit: object, call: Mapping[str, JsonValue]) -> CallDecision:
+def _over(decision: Decision, edit: EditedAction | None, call: Mapping[str, JsonValue]) -> CallDecision:
     """Read what is decided over one call. Raises GateError for an edit of another tool than is called."""
-    if decision.answer != "edit":
+    if edit is None:
         return CallDecision(answer=decision.answer, reason=decision.reason)
-    name, args = edit if isinstance(edit, tuple) else ("", {})
-    if name != call["capability"]:
+    if edit.name != call["capability"]:
         raise GateError(
             f"an edit keeps the tool that is called, {call['capability']}",
             f"answer with other arguments of {call['capability']}, or reject it and say what you want",
         )
-    if same(args, call["args"]):
+    if same(edit.args, call["args"]):
         return CallDecision(answer="approve", reason=decision.reason)
-    return CallDecision(answer="edit", reason=decision.reason, args=args)
+    return CallDecision(answer="edit", reason=decision.reason, args=edit.args)

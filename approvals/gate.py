@@ -164,6 +164,7 @@ async def wait_for_decision(gates: Gates, gate_id: str, invocation: Invocation) 
                 undeclared=tools,
                 unseen=bool(gate.shown_later),
                 edits=_tools(gate) if gate.kind == "step" else (),
+                amount=gate.kind == "limit",
             )
         )
         prompt = gate_prompt(gate)

@@ -6,12 +6,20 @@ from collections.abc import Sequence
 from typing import get_args
 
 from planwright.records.consent.approval_scope import ScopeDuration, ToolMay
-from planwright.records.consent.gate import GateAnswer
+from planwright.records.consent.gate import EXTEND, GateAnswer
 
 _PLAN_ARGS: dict[str, object] = {
     "type": "object",
     "properties": {"plan": {"type": "object", "required": ["steps"]}},
     "required": ["plan"],
+}
+_AMOUNT: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "name": {"const": EXTEND},
+        "args": {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]},
+    },
+    "required": ["name", "args"],
 }
 _EFFECT: dict[str, object] = {
     "type": "object",
@@ -27,10 +35,11 @@ def response_schema(
     undeclared: Sequence[str] = (),
     unseen: bool = False,
     edits: Sequence[str] = (),
+    amount: bool = False,
 ) -> dict[str, object]:
     """Describe LangChain's HITLResponse: one decision, or one for each of `most` calls.
 
-    An edit is of the plan, or of a call of one of the tools that `edits` names.
+    An edit is of the plan, of an `amount`, or of a call of one of the tools that `edits` names.
     Where effects are in doubt, `respond` says of each whether it happened; of a single one, words do.
     Of tools that say nothing of what they may do (`undeclared`) an approval may say it, and of a plan that
     values which are not known yet need not be shown (`unseen`).
@@ -41,7 +50,7 @@ def response_schema(
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
         "approve": _remember(undeclared, scopes="edit" not in answers or bool(edits), unseen=unseen),
-        "edit": {"edited_action": _edited_action(edits)},
+        "edit": {"edited_action": _AMOUNT if amount else _edited_action(edits)},
         "reject": {"message": message},
         "respond": response,
     }

@@ -44,8 +44,8 @@ from planwright.domain.errors import INTERRUPTED, PlanwrightError, SetupError
 from planwright.domain.plugins import plugin, plugins
 
 ORDER = """
-    run call plan chat demo cancel approve reject edit respond resume fork checkpoints undo init trust config
-    worker ls show events usage replay diff tune capabilities doctor studio web
+    run call plan chat demo cancel approve reject edit respond resume extend fork checkpoints undo init trust
+    config worker ls show events usage replay diff tune capabilities doctor studio web
     agents audit eval policy delegations mcp memory db rules sessions
 """.split()
 """How the help lists commands; those of other packages come last."""
@@ -199,6 +199,9 @@ def resume(
             snapshot=snapshot,
         )
     )
+
+
+app.command()(sessions.extend)
 
 
 for command in (forks.fork, forks.checkpoints, forks.undo):

@@ -28,9 +28,8 @@ PlanwrightError
 │   └── EffectInDoubt          final: nobody knows whether the effect happened
 │       └── StillUnderWay          it may happen yet: not even a lookup can tell
 ├── LimitExceeded
-│   ├── BudgetExceeded      end with an answer that names the limit
-│   │   └── ProviderBudgetExceeded  bench this provider; the next one may serve
-│   └── TimeLimit           the run's wall clock is used up: end with an answer
+│   └── BudgetExceeded      ask for more of what is spent, or put the run down until there is more
+│       └── ProviderBudgetExceeded  bench this provider; the next one may serve
 ├── GateError               the answer was refused, and nothing has changed
 ├── RunStopped              this invocation ends, and nothing of the run is settled by that
 │   ├── LeaseLost           another process works on the run: leave it alone
@@ -46,6 +45,8 @@ PlanwrightError
 """
 
 from __future__ import annotations
+
+from planwright.domain.shortage import Shortage
 
 INTERRUPTED = 130  # exit code after Ctrl-C: 128 and the number of SIGINT, as shells have it
 
@@ -221,9 +222,13 @@ class LimitExceeded(PlanwrightError):
 
 
 class BudgetExceeded(LimitExceeded):
-    """The next call would cost more than is left."""
+    """The next call would cost more than is left; without `shortage` the run cannot be given more of it."""
 
     exit_code = 6
+
+    def __init__(self, limit: str, cause: str, next_step: str = "", shortage: Shortage | None = None) -> None:
+        super().__init__(limit, cause, next_step)
+        self.shortage = shortage
 
 
 class ProviderBudgetExceeded(BudgetExceeded):
@@ -232,12 +237,6 @@ class ProviderBudgetExceeded(BudgetExceeded):
     def __init__(self, provider: str, limit: str, cause: str, next_step: str = "") -> None:
         super().__init__(limit, cause, next_step)
         self.provider = provider
-
-
-class TimeLimit(LimitExceeded):
-    """The run's wall clock is used up."""
-
-    exit_code = 124
 
 
 class GateError(PlanwrightError):

@@ -50,10 +50,12 @@ NEXT: Mapping[RunStatus, frozenset[RunStatus]] = {
     "running": TERMINAL | frozenset[RunStatus](("waiting", "paused", "queued")),
     "waiting": frozenset(("running", "rejected", "expired", "cancelled")),
     "paused": frozenset(("running", "queued", "cancelled", "expired")),
+    "budget_exceeded": frozenset(("running", "queued", "cancelled", "expired")),
 }
 """The states of a run that may come after each: those of a durable session.
 
-`running` is in progress, `waiting` stands at a gate. None comes after one that ends a run.
+`running` is in progress, `waiting` stands at a gate. None comes after one that ends a run; one that a limit
+has put down is `budget_exceeded` and has not ended.
 """
 
 

@@ -16,7 +16,6 @@ from planwright.models.model_calls import Prompt
 from planwright.prompts import render, section
 from planwright.state.agent_state import ModelRoute, StepTask
 from planwright.state.invocation import Invocation
-from planwright.state.node import ended_by
 
 
 async def with_declared_output(
@@ -38,10 +37,11 @@ async def with_declared_output(
             prompt = _prompt(checked.step.description, words, error, schema)
             reply = await models.complete(route, prompt, invocation, f"{checked.uid}:returns")
             output = read_declared(reply, schema)
-    except LimitExceeded as error:
-        return _failed(result, task, ended_by(error), str(error))
-    except ModelError as error:
-        invocation.pause_if_away(error)
+    except (LimitExceeded, ModelError) as error:
+        if await invocation.goes_on_after(error):
+            return await with_declared_output(result, task, route, models, invocation)
+        if isinstance(error, LimitExceeded):
+            return _failed(result, task, "budget_exceeded", str(error))
         why = f"it did not return what it declares: {error.cause}"
         return _failed(result, task, "model", why)
     return result.model_copy(update={"output": output})

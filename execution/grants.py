@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from langchain_core.messages import AIMessage
 from pydantic import JsonValue
 
-from planwright.approvals.calls_over_limit import refused_over_limit
+from planwright.approvals.calls_over_limit import left_over_limit, within_limit
 from planwright.capabilities.contract import Capability
 from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.permit import check_step_gates
@@ -124,14 +124,17 @@ class LoopTools:
         return self.reader.from_low() if changed else self.reader
 
     async def to_make(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
-        """Refuse calls of which one is in doubt, or that would ask and do not fit into what the run has left.
+        """Refuse calls of which one is in doubt; those that would ask over a limit wait for their turn.
 
         Those that may repeat what is done are gated.
         """
+        read = await self._without_doubt(calls, invocation)
+        return await left_over_limit(read, self.stores, self.reader.registry, invocation)
+
+    async def _without_doubt(self, calls: list[ToolCall], invocation: Invocation) -> list[ToolCall]:
         stores, registry = self.stores, self.reader.registry
         read = await refused_in_doubt(calls, stores.doubts, invocation.thread_id, registry)
-        read = await asking_again(read, stores, invocation, registry)
-        return await refused_over_limit(read, stores, registry, invocation)
+        return await asking_again(read, stores, invocation, registry)
 
     async def tainted(
         self, granted: Sequence[str], tools: Mapping[str, Capability], loop: LoopTask, invocation: Invocation
@@ -154,8 +157,9 @@ class LoopTools:
         verifier = await self.verifier(state, invocation)
         call = call.model_copy(update={"unverified": ""})
         args, turn = _arguments(state, call), f"{loop.lane}.{state['turn']}"
-        (read,) = await self.to_make([await verifier.verified(call, args, tools, turn, context)], invocation)
-        return read
+        read = await verifier.verified(call, args, tools, turn, context)
+        (read,) = await self._without_doubt([read], invocation)
+        return await within_limit(read, self.stores, self.reader.registry, invocation)
 
 
 def _arguments(state: LoopState, call: ToolCall) -> dict[str, JsonValue]:

@@ -32,7 +32,6 @@ from planwright.records.effects.doubts import begun_uids
 from planwright.records.effects.ledger import Recorded
 from planwright.records.stores import Stores
 from planwright.state.invocation import Invocation
-from planwright.state.node import ended_by
 from planwright.store.blobs import Blobs
 
 
@@ -109,7 +108,7 @@ class BegunEffects:
         if isinstance(error, CapabilityError):
             result = failed(checked, error)
         elif isinstance(error, LimitExceeded):
-            result = bare_result(checked, "failed", code=ended_by(error), error=str(error))
+            result = bare_result(checked, "failed", code="budget_exceeded", error=str(error))
         else:
             result = bare_result(checked, "failed", code="failed", error=error.cause)
         known = await self._stores.ledger.of_step(invocation.run_id, checked.uid)

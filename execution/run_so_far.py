@@ -1,20 +1,28 @@
-"""What a run has done under its earlier plans, and what failed, for the planner of its next one."""
+"""What a run has done: under earlier plans, for the planner of the next one; of the newest, for its card."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from planwright.approvals.card import PlanProgress
 from planwright.critic.ruling import why
 from planwright.domain.plan import Plan
-from planwright.domain.results import RunVerdict
+from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
+from planwright.execution.recorded_result import known_so_far, known_values
+from planwright.execution.repeated_calls import not_done_again
 from planwright.execution.step_accounts import StepAccount, describe_step, step_accounts
 from planwright.planning.done_steps import DoneCall, done_steps
+from planwright.planning.reads_first import brought_first, cannot_begin, with_reads_first
+from planwright.planning.rules import Rules
+from planwright.planning.verification import pinned_with_files
 from planwright.records.stores import Stores
 from planwright.state.agent_state import AgentState
+from planwright.state.invocation import Invocation
 
 
 @dataclass(frozen=True)
@@ -77,3 +85,41 @@ def as_steps(draft: Plan | None, done: Sequence[str]) -> dict[str, object]:
     steps = tuple(step for step in draft.steps if step.id not in done)
     plan = draft.model_copy(update={"steps": steps})
     return plan.model_dump(mode="json", include={"goal", "steps", "cannot"}, exclude_defaults=True)
+
+
+async def plan_progress(
+    plan: Plan,
+    checked: list[VerifiedStep],
+    rules: Rules,
+    state: AgentState,
+    invocation: Invocation,
+    stores: Stores,
+) -> PlanProgress:
+    """Mark what is read first, pin each step, keep or gate what was done before, and see how far it is."""
+    results, registry = state.get("results", {}), rules.registry
+    scope = await known_so_far(checked, results, invocation.request, stores)
+    if rules.settings.approval.reads_first:
+        checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
+    checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, rules.call_context)
+    checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
+    idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
+    return PlanProgress(
+        plan,
+        checked,
+        results,
+        known_values(checked, results, scope, registry),
+        files,
+        invocation.request,
+        brought_first(checked, results, scope),
+        tuple(entry.step.id for entry in checked if entry.uid in idle),
+    )
+
+
+def ended_for_good(state: AgentState) -> Mapping[str, StepResult]:
+    """List how steps ended, but for what failed as it was read first: not made again, it keeps its name."""
+    results = state.get("results", {})
+    first = state["checked"] if state.get("reading") else []
+    failed = {
+        entry.uid for entry in first if entry.uid in results and results[entry.uid].status != "completed"
+    }
+    return {uid: result for uid, result in results.items() if uid not in failed}

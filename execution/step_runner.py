@@ -213,7 +213,6 @@ class StepRunner:
             invocation.emit("effect_kept", data, checked.uid)
 
         try:
-            invocation.check_time()
             invocation.check_writes()
             args = await arguments()
             with invocation.spans.call(checked):

@@ -230,7 +230,7 @@ class Agent(RunActions):
 
     def _with_status(self, output: object, config: RunnableConfig | None) -> object:
         thread = thread_of(surrounded(merge_configs(self.config, config)))
-        return with_status(output, self.door.pauses.pop(thread, ""))
+        return with_status(output, self.door.pauses.pop(thread, None))
 
     def update_state(self, *args: Any, **kwargs: Any) -> RunnableConfig:
         """Change a thread's state from code without an event loop; routes are async."""

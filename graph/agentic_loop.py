@@ -132,7 +132,7 @@ def after_guard(state: LoopState) -> list[Send] | str:
     """Ask for every call that needs a person, before any runs; else run them all."""
     if asking := [call for call in state["calls"] if call.waits]:
         return [Send("tool_approval", task) for task in approval_tasks(state, asking)]
-    if any(call.error or call.proposed or call.answer for call in state["calls"]):
+    if any(call.error or call.proposed or call.answer or call.late for call in state["calls"]):
         return "parallel_execution"
     return runnable(state)
 

@@ -14,8 +14,10 @@ from langchain_core.messages.utils import count_tokens_approximately
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.capabilities.registry import Registry
+from planwright.domain.errors import BudgetExceeded
 from planwright.domain.plan import Plan
-from planwright.domain.results import Finding, StepResult
+from planwright.domain.results import MICRO_CENTS_PER_DOLLAR, Finding, StepResult
+from planwright.domain.shortage import Shortage
 from planwright.domain.verified_step import VerifiedStep
 from planwright.models.model_calls import MAX_TOKENS
 from planwright.models.providers.matching import Providers, prices_of, step_route
@@ -121,24 +123,32 @@ def in_all(needed: Estimate, spent: Spent) -> dict[str, JsonValue]:
 
 def over_budget(needed: Estimate, spent: Spent, limits: RunLimits, effects: int = 0) -> list[Finding]:
     """Find the limits of a run of which less is left than a plan needs, after so many effects."""
-    findings = []
+    return [
+        Finding(code="budget_exceeded", message=error.cause, fix=error.next_step)
+        for error in short_of(needed, spent, limits, effects)
+    ]
+
+
+def short_of(needed: Estimate, spent: Spent, limits: RunLimits, effects: int = 0) -> list[BudgetExceeded]:
+    """Say of which limits of a run less is left than a plan needs, after so many effects."""
+    errors = []
     more = "at least " if needed.at_least else ""
     if limits.tool_calls is not None and needed.tool_calls > (left := limits.tool_calls - spent.calls):
         text = f"{more}{needed.tool_calls} calls planned, {max(left, 0)} left of"
-        findings.append(_finding(text, limits.setting("tool_calls")))
+        errors.append(_short(text, limits, "tool_calls", needed.tool_calls - left))
     if limits.effects is not None and needed.effects > (left := limits.effects - effects):
         text = f"{more}{needed.effects} effects planned, {max(left, 0)} left of"
-        findings.append(_finding(text, limits.setting("effects")))
+        errors.append(_short(text, limits, "effects", needed.effects - left))
     costs: tuple[tuple[Unit, int | None, int, int, int], ...] = (
         ("tokens", limits.tokens, needed.tokens, needed.room_tokens, spent.tokens),
         ("cost", _most(limits), needed.cost or 0, needed.room_cost or 0, spent.cost),
     )
     for unit, most, sent, room, used in costs:
         if most is not None and sent + room > most - used:
-            findings.append(
-                _finding(_words(unit, needed, sent, room, max(most - used, 0)), limits.setting(unit))
-            )
-    return findings
+            text = _words(unit, needed, sent, room, max(most - used, 0))
+            scale = MICRO_CENTS_PER_DOLLAR if unit == "cost" else 1
+            errors.append(_short(text, limits, unit, (sent + room + used - most) / scale))
+    return errors
 
 
 def _most(limits: RunLimits) -> int | None:
@@ -153,8 +163,9 @@ def _words(unit: Unit, needed: Estimate, sent: int, room: int, left: int) -> str
     )
 
 
-def _finding(text: str, setting: str) -> Finding:
-    return Finding(code="budget_exceeded", message=f"{text} {setting}", fix=f"raise {setting}")
+def _short(text: str, limits: RunLimits, unit: str, missing: float) -> BudgetExceeded:
+    setting, most = limits.setting(unit), float(getattr(limits, unit))
+    return BudgetExceeded(setting, f"{text} {setting}", f"raise {setting}", Shortage(unit, most, missing))
 
 
 def _step_prompt(entry: VerifiedStep, registry: Registry, profile: RunProfile) -> tuple[str, str]:

@@ -24,7 +24,7 @@ def in_stages(calls: Sequence[ToolCall]) -> list[ToolCall]:
     before: ToolCall | None = None
     stage, effects = 0, False
     for call in calls:
-        if call.unverified and not call.answer:
+        if call.unverified and call.error and not call.answer:
             call = call.model_copy(update={"error": ""} if effects else {"unverified": ""})
         if call.to_make:
             stage += before is not None and (before.changes or call.changes)

@@ -9,6 +9,7 @@ from planwright.presentation.rows import Card, EventData
 
 UNIT_WORDS: Mapping[str, str] = {
     "tokens": "tokens",
+    "model_calls": "calls of models",
     "tool_calls": "calls",
     "cost": "US dollars",
     "wall_clock_s": "seconds of work",

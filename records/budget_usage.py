@@ -144,6 +144,9 @@ class RunUsage:
         if limits.tool_calls is not None:
             calls = limits.tool_calls
             limits_set.append(Limit(limits.setting("tool_calls"), "tool_calls", spent.calls, calls))
+        if limits.model_calls is not None:
+            calls = limits.model_calls
+            limits_set.append(Limit(limits.setting("model_calls"), "model_calls", spent.model_calls, calls))
         if limits.cost is not None:
             limits_set.append(Limit(limits.setting("cost"), "cost", spent.cost, micro_cents(limits.cost)))
         return limits_set

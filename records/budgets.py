@@ -87,7 +87,7 @@ class Budgets:
                 _refuse(run_usage(connection, call.run_id), call, limits, within, now)
             if shared:
                 standing = provider_limits(connection, call.tenant, call.provider, within, at)
-                refuse_overspending(standing, _by_unit(call.amount))
+                refuse_overspending(standing, _by_unit(call))
             _insert(connection, call, row, at)
 
         if lease is not None and not shared:
@@ -153,11 +153,15 @@ class Budgets:
         lease: Lease,
         wanted: LoopBudget,
         above: Sequence[LoopBudget],
-        limits: RunBudgetSettings,
         at: datetime,
     ) -> LoopBudget:
-        """Cut a lane's budget down to what the lane that opens it, or else the run, has left."""
-        parent = above[-1] if above else LoopBudget(lane="", **limits.model_dump(exclude={"cost"}))
+        """Cut a lane's budget down to what the lane that opens it has left.
+
+        What the run has left bounds it call by call: the run may be given more while the lane is at work.
+        """
+        if not above:
+            return wanted
+        parent = above[-1]
         spent = (await self._usage(lease)).spent(at.timestamp(), parent.lane)
         tokens, calls = _left(parent.tokens, spent.tokens), _left(parent.tool_calls, spent.calls)
         cut = {"tokens": carve(wanted.tokens, tokens), "tool_calls": carve(wanted.tool_calls, calls)}
@@ -179,9 +183,9 @@ def _refuse(
     now: float,
 ) -> None:
     """Raise BudgetExceeded where a run, a lane of it or an unknown price stands against a call."""
-    refuse_overspending(usage.limits(limits, now), _by_unit(call.amount))
+    refuse_overspending(usage.limits(limits, now), _by_unit(call))
     for lane in call.lanes:
-        _refuse_in_lane(usage.spent(now, lane.lane), call.amount, lane)
+        _refuse_in_lane(usage.spent(now, lane.lane), call, lane)
     if call.kind == "model":
         _refuse_unpriced(call.provider, call.amount, limits, within)
 
@@ -206,8 +210,10 @@ def _left(limit: int | None, used: int) -> int | None:
     return None if limit is None else limit - used
 
 
-def _by_unit(amount: Amount) -> dict[Unit, int]:
-    return {"tokens": amount.tokens, "tool_calls": amount.calls, "cost": amount.cost or 0}
+def _by_unit(call: BudgetedCall) -> dict[Unit, int]:
+    amount, of_model = call.amount, int(call.kind == "model")
+    calls: dict[Unit, int] = {"tool_calls": amount.calls, "model_calls": of_model}
+    return {"tokens": amount.tokens, "cost": amount.cost or 0, **calls}
 
 
 def _refuse_unpriced(
@@ -221,7 +227,7 @@ def _refuse_unpriced(
         raise unpriced(provider, limits.setting("cost"))
 
 
-def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
+def _refuse_in_lane(spent: Spent, call: BudgetedCall, lane: LoopBudget) -> None:
     limits = (
         Limit("lane.tokens", "tokens", spent.tokens, lane.tokens) if lane.tokens is not None else None,
         Limit("lane.tool_calls", "tool_calls", spent.calls, lane.tool_calls)
@@ -229,7 +235,7 @@ def _refuse_in_lane(spent: Spent, amount: Amount, lane: LoopBudget) -> None:
         else None,
     )
     for limit in filter(None, limits):
-        wanted = _by_unit(amount)[limit.unit]
+        wanted = _by_unit(call)[limit.unit]
         if not limit.covers(wanted):
             raise BudgetExceeded(
                 limit.setting,

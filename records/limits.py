@@ -13,9 +13,10 @@ from typing import Literal
 from planwright.domain.clock import Window
 from planwright.domain.errors import BudgetExceeded, ProviderBudgetExceeded
 from planwright.domain.results import MICRO_CENTS_PER_DOLLAR
+from planwright.domain.shortage import Shortage
 from planwright.presentation.figures import amount_text
 
-Unit = Literal["tokens", "tool_calls", "cost", "seconds"]
+Unit = Literal["tokens", "tool_calls", "model_calls", "cost", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,17 @@ def limit_error(limit: Limit, wanted: int) -> BudgetExceeded:
             f"the run budget of {amount_text(limit.unit, limit.most)} is spent:"
             f" {amount_text(limit.unit, limit.used)} used, {needed}",
             f"raise {limit.setting} in planwright.toml, then run again",
+            shortage_of(limit, wanted),
         )
     return ProviderBudgetExceeded(
         limit.provider, limit.setting, f"{standing(limit)}, {needed}", f"{waiting(limit)}, then run again"
     )
+
+
+def shortage_of(limit: Limit, wanted: int = 1) -> Shortage:
+    """Say how much of a limit of a run is missing for what comes next, in the unit of its setting."""
+    scale = MICRO_CENTS_PER_DOLLAR if limit.unit == "cost" else 1
+    return Shortage(limit.unit, limit.most / scale, max(0, limit.used + wanted - limit.most) / scale)
 
 
 def unpriced(provider: str, setting: str) -> ProviderBudgetExceeded:

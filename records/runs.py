@@ -72,8 +72,8 @@ class Run(BaseModel):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen in this run."""
-        return self.status in TERMINAL
+        """Whether nothing more will happen in this run; one that a limit put down goes on with more of it."""
+        return self.status in TERMINAL and self.paused_for is None
 
 
 @dataclass(frozen=True)
@@ -180,12 +180,13 @@ class Runs:
     async def cancel(self, run_id: str, by: str, at: datetime, ends_as: RunStatus = "cancelled") -> None:
         """Ask for the end of a run, and close its gates; whoever works on it sees that and stops.
 
-        Raises RunError when it has ended.
+        One that a limit has put down ends as `budget_exceeded`. Raises RunError when it has ended.
         """
 
         def job(connection: sqlite3.Connection) -> None:
             cancelled = connection.execute(
-                "UPDATE runs SET cancelled_by=?, ends_as=? WHERE run_id=? AND ended_at IS NULL",
+                "UPDATE runs SET cancelled_by=?, ends_as=CASE status WHEN 'budget_exceeded' THEN status"
+                " ELSE ? END WHERE run_id=? AND ended_at IS NULL",
                 (by, ends_as, run_id),
             )
             if not cancelled.rowcount:

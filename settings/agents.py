@@ -33,6 +33,8 @@ class RunBudgetSettings(BaseModel):
 
     tokens: Count = None
     """Most tokens that model calls may use, sent and returned together."""
+    model_calls: Count = None
+    """Most calls of models."""
     tool_calls: Count = None
     """Most calls of capabilities."""
     cost: Dollars = None
@@ -54,6 +56,8 @@ class WorkspaceRunBudgetSettings(RunBudgetSettings):
 
     tokens: Count = 200_000
     """Most tokens of one run; "unlimited" for no limit."""
+    model_calls: Count = 200
+    """Most calls of models in one run; "unlimited" for no limit."""
     tool_calls: Count = 200
     """Most calls of capabilities in one run; "unlimited" for no limit."""
     wall_clock_s: Seconds = 1800

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
@@ -21,11 +21,12 @@ from langgraph.runtime import RunControl
 from planwright.domain.clock import Clock as Clock
 from planwright.domain.clock import seconds_of_boot
 from planwright.domain.clock import utc_now as utc_now
-from planwright.domain.errors import CallCancelled, ModelCancelled, ModelUnavailable, TimeLimit
+from planwright.domain.errors import BudgetExceeded, CallCancelled, ModelCancelled, ModelUnavailable
 from planwright.domain.events import Event, EventType
 from planwright.domain.lease import Lease
 from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
+from planwright.domain.shortage import Shortage
 from planwright.security.redaction.redactor import Redactor
 from planwright.settings.profile import RunProfile
 from planwright.state.step_board import StepBoard
@@ -35,6 +36,11 @@ CONFIG_KEY = "__pregel_planwright_invocation"  # LangGraph leaves `__pregel_` ke
 
 _PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
+
+
+async def nobody_gives_more(error: BudgetExceeded) -> bool:
+    """Leave a limit as it is: there is nobody to be asked, and no run to be put down."""
+    return False
 
 
 async def nothing_to_wait_for() -> None:
@@ -78,8 +84,14 @@ class Invocation:
     """How the run is to end where its end was asked for."""
     control: RunControl = field(default_factory=RunControl)
     """Stops the graph before its next superstep."""
-    away: ModelUnavailable | None = None
-    """Why the run is paused until a provider is back; None while none is waited for."""
+    put_down_by: ModelUnavailable | BudgetExceeded | None = None
+    """Why the run is put down without an end: a provider that is away, or a limit; None while it is not."""
+    told: str = ""
+    """What came of the run so far, as it is told where the run is put down; "" for what is on record."""
+    more_of: Callable[[BudgetExceeded], Awaitable[bool]] = nobody_gives_more
+    """Says whether a person gives more of what is spent; it asks, or puts the run down where nobody can."""
+    limits_asked: set[str] = field(default_factory=set)
+    """Gates at which this invocation waits for more of a limit: what meets it beside that asks no more."""
     queued_again: bool = False
     """Whether a run that is drained is left to any worker, rather than paused until somebody says so."""
     emitted_keys: set[str] = field(default_factory=set)
@@ -126,15 +138,21 @@ class Invocation:
     def __post_init__(self) -> None:
         self.began_s = self.seconds()
 
-    def pause_if_away(self, error: Exception) -> None:
-        """Pause the run where its provider is away: the node asks anew when the run goes on.
+    async def goes_on_after(self, error: Exception) -> bool:
+        """Say whether to try again what an error stopped: a person has given more of what was spent.
 
-        Any other error is left to the caller.
+        Where that may be tried later, the run stands still: at the gate that asks for more, or put down until
+        its provider is back or it has been given more. Any other error is left to the caller.
         """
         if isinstance(error, ModelUnavailable) and error.is_away:
-            self.away = error
-            self.drain(error.cause)
-            raise GraphInterrupt(()) from error
+            self.put_down(error)
+        return isinstance(error, BudgetExceeded) and not self.cancelled_by and await self.more_of(error)
+
+    def put_down(self, error: ModelUnavailable | BudgetExceeded) -> NoReturn:
+        """Put the run down without an end: the node that could not go on begins anew when the run does."""
+        self.put_down_by = self.put_down_by or error
+        self.drain(error.cause)
+        raise GraphInterrupt(()) from error
 
     def check_writes(self) -> None:
         """Raise what kept something of the run from being written: then nothing more is done for it here."""
@@ -189,15 +207,16 @@ class Invocation:
         return self.worked_before_s + self.elapsed_s
 
     def check_time(self) -> None:
-        """Raise TimeLimit when the run has used up its wall clock."""
+        """Raise BudgetExceeded when the run has used up its seconds of work."""
         limits = self.profile.limits
         if limits.wall_clock_s is None or self.worked_s < limits.wall_clock_s:
             return
         setting = limits.setting("wall_clock_s")
-        raise TimeLimit(
+        raise BudgetExceeded(
             setting,
             f"the run has taken {self.worked_s:.1f} s, and {setting} allows {limits.wall_clock_s:g} s",
             f"raise {setting} in planwright.toml, then run again",
+            Shortage("wall_clock_s", limits.wall_clock_s, self.worked_s - limits.wall_clock_s),
         )
 
     def check_turn(self, uid: str) -> None:

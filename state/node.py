@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph._node import StateNodeSpec
@@ -15,7 +15,6 @@ from planwright.domain.errors import (
     ModelCancelled,
     PlanwrightError,
     RunStopped,
-    TimeLimit,
 )
 from planwright.domain.results import RunStatus
 from planwright.state.agent_state import AgentState, AgentUpdate
@@ -36,22 +35,23 @@ def ending(status: RunStatus, error: PlanwrightError) -> AgentUpdate:
     return {"status": status, "answer": str(error)}
 
 
-def ended_by(error: LimitExceeded) -> Literal["budget_exceeded", "timeout"]:
-    """Name how a run ends whose limit is reached."""
-    return "timeout" if isinstance(error, TimeLimit) else "budget_exceeded"
-
-
 def describe(nodes: Mapping[str, StateNodeSpec[Any, Any]], factories: Mapping[str, object]) -> None:
     """Let Studio show what each node does: in the words of its factory, which has the node's name."""
     for name, node in nodes.items():
         node.metadata = {"description": inspect.getdoc(factories[name])}
 
 
+def _status_after(error: PlanwrightError) -> RunStatus:
+    if isinstance(error, LimitExceeded):
+        return "budget_exceeded"
+    return "cancelled" if isinstance(error, ModelCancelled) else "failed"
+
+
 def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdate]:
     """Turn an error of ours into the end of the run. Interrupts and foreign errors pass through.
 
     So do FeedbackUnheard, where the run waits for a model, and RunStopped: it is as after a crash. A provider
-    that is away pauses the run.
+    that is away, and a limit, put the run down where it may go on later.
     """
 
     async def guarded(state: AgentState, config: RunnableConfig) -> AgentUpdate:
@@ -59,11 +59,10 @@ def ends_run(node: Node[AgentState, AgentUpdate]) -> Node[AgentState, AgentUpdat
             return await node(state, config)
         except (FeedbackUnheard, RunStopped):
             raise
-        except LimitExceeded as error:
-            return ending(ended_by(error), error)
         except PlanwrightError as error:
-            invocation_of(config).pause_if_away(error)
-            return ending("cancelled" if isinstance(error, ModelCancelled) else "failed", error)
+            if await invocation_of(config).goes_on_after(error):
+                return await guarded(state, config)
+            return ending(_status_after(error), error)
 
     guarded.__name__ = getattr(node, "__name__", "node")
     return guarded

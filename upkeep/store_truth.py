@@ -35,7 +35,8 @@ SUMS = (
 # By what it says: a query for the ids that it is so of. {} is filled with the ids.
 FAULTS: dict[str, tuple[str, str]] = {
     "runs have ended and not ended at once: {}": (
-        f"SELECT run_id FROM runs WHERE (ended_at IS NULL) = ({ENDED})",
+        f"SELECT run_id FROM runs WHERE (ended_at IS NULL) = ({ENDED})"
+        " AND NOT (status = 'budget_exceeded' AND paused_for IS NOT NULL)",
         RESTORE,
     ),
     "gates of runs that have ended are still open: {}": (

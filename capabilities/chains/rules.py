@@ -21,7 +21,9 @@ from planwright.domain.references import braced, has_reference, reference_paths
 
 LARGEST = 100_000  # characters of one definition
 MOST_INPUTS = 50
-RESERVED = frozenset((AGENT, "escalation", "approve_plan", "main"))  # what gates and lanes are shown as
+RESERVED = frozenset(
+    (AGENT, "escalation", "approve_plan", "extend_budget", "main")
+)  # what gates and lanes are shown as
 NO_PARTS = frozenset((*CLOSING, DELEGATE, CREATE_CHAIN))
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,31}")

@@ -17,7 +17,7 @@ from planwright.cli.views.short_names import full_name
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
 from planwright.presentation.figures import UNIT_WORDS
-from planwright.records.queue.sessions import UNITS
+from planwright.records.extensions import UNITS
 from planwright.records.records import Records, open_records
 from planwright.records.runs import Run
 from planwright.security.credentials import login_name
@@ -78,6 +78,8 @@ def extend_session(thread: str, workspace: Path, amounts: Mapping[str, float]) -
         run: Run = asyncio.run(records.sessions.extend(which, more, login_name()))
     words = ", ".join(f"{amount:g} more {UNIT_WORDS[unit]}" for unit, amount in more.items())
     print(f"{run.run_id} may use {words}")
+    if run.status == "budget_exceeded":
+        print(f"go on: planwright resume {run.thread_id}")
     return 0
 
 

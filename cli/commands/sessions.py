@@ -21,16 +21,31 @@ class Extension:
 
     tokens: Annotated[int, typer.Option(min=0, help="So many tokens more.")] = 0
     """Tokens of models, more than it had."""
+    model_calls: Annotated[int, typer.Option(min=0, help="So many calls of models more.")] = 0
+    """Calls of models, more than it had."""
     tool_calls: Annotated[int, typer.Option(min=0, help="So many calls more.")] = 0
     """Calls of capabilities, more than it had."""
     effects: Annotated[int, typer.Option(min=0, help="So many changes more.")] = 0
     """Calls that change something, more than it had."""
+    effects_per_minute: Annotated[int, typer.Option(min=0, help="So many unasked ones a minute more.")] = 0
+    """Calls a minute that change something and that nobody decided over, more than it had."""
     cost: Annotated[float, typer.Option(min=0, help="So many US dollars more.")] = 0
     """US dollars for models, more than it had."""
     work: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="So much more time of work.")] = 0
     """Seconds of work, more than it had."""
     time: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="Let it expire so much later.")] = 0
     """Seconds by which it expires later."""
+
+
+OPTION_OF = {
+    **{
+        unit: unit
+        for unit in ("tokens", "model_calls", "tool_calls", "effects", "effects_per_minute", "cost")
+    },
+    "wall_clock_s": "work",
+    "ttl_s": "time",
+}
+"""Names of the options that give more of each unit."""
 
 
 @app.command("ls")
@@ -90,13 +105,8 @@ def cancel(thread: Thread, workspace: Folder = HERE) -> None:
 @app.command()
 @grouped
 def extend(thread: Thread, workspace: Folder = HERE, *, more: Extension) -> None:
-    """Give a run more than its limits, or a session more time."""
+    """Give a run more than its limits, or a session more time; one at a limit goes on by resume."""
     from planwright.cli.actions.background import extend_session
 
-    amounts: dict[str, float] = {
-        "tokens": more.tokens,
-        "tool_calls": more.tool_calls,
-        "effects": more.effects,
-    }
-    amounts |= {"cost": more.cost, "wall_clock_s": more.work, "ttl_s": more.time}
+    amounts: dict[str, float] = {unit: getattr(more, name) for unit, name in OPTION_OF.items()}
     raise typer.Exit(extend_session(thread, workspace, amounts))

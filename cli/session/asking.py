@@ -20,6 +20,7 @@ from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
 from planwright.records.consent.approval_scope import TOOL_WORDS
 from planwright.records.consent.call_question import QUESTION
+from planwright.records.consent.gate import EXTEND
 from planwright.security.credentials import login_name
 
 Approver = Callable[[Card, Terminal], JsonObject]
@@ -28,6 +29,7 @@ CHOICES = {
     "step": "[y] approve   [n] reject, or n and why",
     "info": "type the answer   [n] no answer",
     "escalation": "[y] run again   [n] leave it and end",
+    "limit": "[y] give that much more   or type how much   [n] end here",
 }
 ACCEPTS = "[y] accept it as it is"
 EDIT = ("e", "edit")
@@ -38,7 +40,7 @@ UNSEEN = ("u", "unseen")
 HELP = ("", "?", "h", "help")
 _TOOLS = dict(zip("1234", TOOL_WORDS, strict=True))
 """What is typed for each answer to what a tool may do."""
-ASKS = {"info": "answer", "escalation": "what now?"}
+ASKS = {"info": "answer", "escalation": "what now?", "limit": "more?"}
 
 
 def who() -> str:
@@ -133,6 +135,9 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     if waiting["kind"] == "step" and (numbers := _numbers(word, len(waiting["action_requests"]))):
         count = len(waiting["action_requests"])
         return all_but({*range(1, count + 1)} - numbers, count)
+    if waiting["kind"] == "limit" and (amount := _amount(word)):
+        args = {**waiting["shown"]["args"], "amount": amount}
+        return {"type": "edit", "edited_action": {"name": waiting["shown"]["capability"], "args": args}}
     if word in ("r", "run") and waiting.get("remember"):
         return {"type": "approve", "remember": "run"}
     if word in ("a", "always") and waiting.get("remember"):
@@ -161,10 +166,20 @@ def _numbers(typed: str, calls: int) -> set[int]:
     return numbers if first in YES and calls > 1 and fits else set()
 
 
+def _amount(text: str) -> float | None:
+    """Read an amount that was typed; None for what is none."""
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
 def edited_gate(entry: object) -> str:
     """Name the gate whose plan an answer edits; empty for any other entry."""
     answer = entry.resume if isinstance(entry, Command) else None
-    return str(answer["gate_id"]) if isinstance(answer, dict) and answer.get("type") == "edit" else ""
+    if not isinstance(answer, dict) or answer.get("type") != "edit":
+        return ""
+    return "" if answer.get("edited_action", {}).get("name") == EXTEND else str(answer["gate_id"])
 
 
 def print_refused(error: PlanwrightError, terminal: Terminal) -> None:

@@ -34,7 +34,6 @@ EXIT: dict[RunStatus, int] = {
     "timeout": 124,
 }
 
-
 COLOURS = {0: "green", 3: "yellow"}
 
 
@@ -69,8 +68,13 @@ def finish(
         terminal.screen.print(views.label("paused", f"{why}"))
         terminal.screen.print(views.label("go on", f"planwright resume {run['thread_id']}{where}"))
     else:
-        if watch.answered != (run["answer"] or ""):
-            print_answer(run["answer"] or "")
+        answer = run["answer"] or run["paused_why"] or ""
+        if watch.answered != answer:
+            print_answer(answer)
+        if run["paused_for"]:
+            more = f"planwright extend {run['run_id']} {more_option(run['paused_for'])}{where}"
+            terminal.screen.print(views.label("more", more))
+            terminal.screen.print(views.label("go on", f"planwright resume {run['thread_id']}{where}"))
         _close(settings, run, where, terminal, watch)
         if status == "needs_input":
             terminal.screen.print(views.label("respond", views.how_to_reply(run["thread_id"], where)))
@@ -83,6 +87,12 @@ def finish(
             again = f"planwright undo {run['run_id']}{where}"
             terminal.screen.print(views.label("undo", f"{undoable} of its effects: {again}"))
     return EXIT[status]
+
+
+def more_option(setting: str) -> str:
+    """Spell the option that gives a run more of the limit that a setting sets."""
+    unit = setting.rpartition(".")[2]
+    return f"--{'work' if unit == 'wall_clock_s' else unit.replace('_', '-')} …"
 
 
 def _close(settings: Settings, run: RunRow, where: str, terminal: Terminal, watch: RunWatch) -> None:

@@ -142,7 +142,11 @@ def how_to_reply(thread_id: str, where: str = "") -> str:
 
 def call_view(card: Card) -> RenderableType:
     """Show one call that waits for a decision, with its arguments as they will be sent."""
-    kind = "" if card["capability"] == "escalation" else f" ({card['mode']}, {card['effect']})"
+    kind = (
+        ""
+        if card["capability"] in ("escalation", "extend_budget")
+        else f" ({card['mode']}, {card['effect']})"
+    )
     rows: list[RenderableType] = [
         label("gate", f"{card['capability']}: {card['description']}"),
         label("why", str(card["reason"])),

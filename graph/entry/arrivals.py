@@ -101,7 +101,7 @@ class Arrivals:
     async def cancels_previous_run(self, entry: object, config: RunnableConfig, context: object) -> bool:
         """Say whether a new message cancels the run before it.
 
-        It does by `threads.new_input = cancel`, and where that run waits for a provider.
+        It does by `threads.new_input = cancel`, and where that run is put down, for a provider or at a limit.
 
         Raises SetupError for a message that cannot begin a run: it cancels nothing.
         """
@@ -110,7 +110,8 @@ class Arrivals:
         run = await self._stores.runs.latest(thread_of(config))
         if run is None or run.ended:
             return False
-        if self._settings.threads.new_input != "cancel" and run.paused_for != PROVIDER:
+        put_down = run.paused_for == PROVIDER or run.status == "budget_exceeded"
+        if self._settings.threads.new_input != "cancel" and not put_down:
             return False
         self.new_run(entry, run.thread_id, context, inside=nested(config))
         return True

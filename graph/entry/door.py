@@ -21,6 +21,7 @@ from langgraph.runtime import RunControl
 from langgraph.types import Command
 
 from planwright.approvals.decide import Answering, Offered
+from planwright.approvals.limit_gate import LimitGates
 from planwright.approvals.review import Reviewer
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.domain.errors import RunError, StoreFailed
@@ -32,7 +33,7 @@ from planwright.graph.entry.arrivals import Arrival, Arrivals
 from planwright.graph.entry.checks import answered_by_id, nested, not_begun, profile_of
 from planwright.graph.entry.control import Control
 from planwright.graph.entry.fence_key import keep_fences
-from planwright.graph.entry.outputs import paused_by_store
+from planwright.graph.entry.outputs import Standstill, paused_by_store
 from planwright.graph.entry.watching import Watching
 from planwright.records.audit.anchor import publish_head
 from planwright.records.runs import Run
@@ -88,20 +89,18 @@ class Door:
         redactor: Redactor,
         check_models: Callable[[ModelRoute], None],
     ) -> None:
-        self.settings = settings
-        self.stores = stores
-        self.redactor = redactor
+        self.settings, self.stores, self.redactor = settings, stores, redactor
         self.langsmith = LangSmithRuns(settings.tracing, redactor)
         self.arrivals = Arrivals(settings, stores, redactor)
         self.answering = Answering(stores, reviewer)
-        self.control = Control(stores)
+        self.control, self.clock = Control(stores), stores.time.now
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
         self._watching = Watching(stores, settings.sessions)
+        self._limits = LimitGates(stores, settings)
         self.working: dict[str, Invocation] = {}
         self._fences_kept = False
-        self.pauses: dict[str, str] = {}  # why runs that it left are paused, by thread; told once
+        self.pauses: dict[str, Standstill] = {}  # why runs that it left stand still, by thread; told once
         self.parts, self._check_models = parts, check_models
-        self.clock = stores.time.now
 
     @contextlib.asynccontextmanager
     async def enter(
@@ -196,7 +195,7 @@ class Door:
             stores.journal.keys(run.run_id),
             stores.work_times.of(run.run_id),
         )
-        return Invocation(
+        invocation = Invocation(
             lease=lease,
             context=read_context(run.context),
             profile=with_more(profile, run.extended),
@@ -216,6 +215,8 @@ class Door:
             listeners=(log_event, spans.hear) if spans.on else (log_event,),
             spans=spans,
         )
+        invocation.more_of = partial(self._limits.more_of, invocation, profile)
+        return invocation
 
     async def migrate(self, thread_id: str, snapshot: str | None, by: str) -> list[str]:
         """Put on record that a run goes on with what is here now; return what differs from before.

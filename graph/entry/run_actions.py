@@ -26,7 +26,7 @@ from planwright.graph.forks.fork import Forking, ForkOptions, NewRunOptions, Poi
 from planwright.graph.forks.rewind import Rewinding
 from planwright.graph.wiring import Compiled
 from planwright.models.providers.router import Router
-from planwright.records.queue.sessions import Unit
+from planwright.records.extensions import Unit
 from planwright.records.stores import Stores
 
 

@@ -7,8 +7,8 @@ import contextlib
 import logging
 
 from planwright.domain.errors import LeaseLost, StoreFailed
+from planwright.graph.entry.outputs import Standstill, standstill_of
 from planwright.records.queue.progress import read_progress
-from planwright.records.queue.queue import PROVIDER
 from planwright.records.queue.sessions import pause_reason
 from planwright.records.runs import Requests, Run
 from planwright.records.stores import Stores
@@ -79,21 +79,20 @@ class Watching:
         if requests.pause_by and not invocation.control.drain_requested:
             invocation.drain(pause_reason(requests.pause_by))
 
-    async def stand_still(self, invocation: Invocation) -> str:
-        """Queue a drained run again, or pause it; nothing of it is being done. Returns why."""
-        cause = reason = invocation.control.drain_reason or "drained"
+    async def stand_still(self, invocation: Invocation) -> Standstill:
+        """Queue a drained run again, pause it or put it down; nothing of it is being done. Returns why."""
+        cause = invocation.control.drain_reason or "drained"
         if invocation.queued_again:
             await self._stores.runs.set_status(invocation.lease, "queued")
-        else:
-            why = ""
-            if away := invocation.away:
-                reason, why = PROVIDER, "; ".join(filter(None, (away.cause, away.next_step)))
-            data = {"reason": reason, **({"cause": why} if why else {})}
-            invocation.record_event("session_paused", data, str(invocation.lease.token))
-            await self._stores.runs.set_status(invocation.lease, "paused", reason, why)
+            return Standstill("paused", cause, cause)
+        stands = await standstill_of(invocation, cause, self._stores)
+        data = {"reason": stands.waits_for, **({"cause": stands.words} if stands.words != cause else {})}
+        invocation.record_event("session_paused", data, str(invocation.lease.token))
+        why = stands.words if invocation.put_down_by else ""
+        await self._stores.runs.set_status(invocation.lease, stands.status, stands.waits_for, why)
         invocation.check_writes()
         _LOG.info("run %s stands still: %s", invocation.run_id, cause, extra=ids_of(invocation))
-        return str(invocation.away or cause)
+        return stands
 
     def keep_time(self, invocation: Invocation) -> None:
         """Write down how long the run is being worked on."""

@@ -21,7 +21,7 @@ from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import Invocation, invocation_of
-from planwright.state.node import Node, ended_by
+from planwright.state.node import Node
 
 
 def respond(
@@ -45,18 +45,18 @@ def respond(
 
         try:
             text = await _words(models, state, account, surroundings, invocation)
-        except ModelError as error:
-            invocation.pause_if_away(error)
+        except (ModelError, LimitExceeded) as error:
+            invocation.told = answer_from_results(results)
+            if await invocation.goes_on_after(error):
+                return await respond(state, config)
+            if isinstance(error, LimitExceeded):
+                text = f"{error}\n{answer_from_results(results)}" if results else str(error)
+                return {"answer": text, "status": "budget_exceeded", "tells_deeds": bool(results)}
             if not results:
                 return {"answer": without_words(error), "status": "failed"}
             complete = True
             unworded = f"(The model could not put this into words: {error.cause})"
             text = f"{answer_from_results(results)}\n{unworded}"
-        except LimitExceeded as error:
-            if not results:
-                raise
-            text = f"{error}\n{answer_from_results(results)}"
-            return {"answer": text, "status": ended_by(error), "tells_deeds": True}
         called = [{"function": {"name": wire_name(str(entry["capability"]))}} for entry in results]
         text = "" if written_call(text, called) else text
         if not text.strip() and not results:

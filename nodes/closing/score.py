@@ -17,6 +17,7 @@ from planwright.domain.errors import BudgetExceeded, CapabilityChanged, RunError
 from planwright.domain.events import EventType
 from planwright.domain.plan import Plan
 from planwright.domain.results import RunVerdict, StepResult
+from planwright.domain.shortage import Shortage
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.fact_reader import FactReader
@@ -76,6 +77,8 @@ def score(stores: Stores, settings: Settings, rubrics: Rubrics) -> Node[AgentSta
         _emit_end(invocation, plan, results, key)
         _emit_verdict(invocation, verdict, key)
         error = await _calls_spent(stores, invocation, verdict)
+        if error and await invocation.goes_on_after(error):
+            error = None
         return _after(state, verdict, facts, settled, error, cancelled=bool(invocation.cancelled_by))
 
     return score
@@ -175,6 +178,7 @@ async def _calls_spent(stores: Stores, invocation: Invocation, verdict: RunVerdi
         setting,
         f"{setting} is reached ({limit}), and it has not worked: {verdict.reason}",
         f"raise {setting} in planwright.toml, then run again",
+        Shortage("tool_calls", limit, 1),
     )
 
 

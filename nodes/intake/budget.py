@@ -11,7 +11,7 @@ from planwright.models.budget_warnings import warning_fields
 from planwright.models.providers.router import Router
 from planwright.presentation.figures import amount_text
 from planwright.records.budgets import Budgets
-from planwright.records.limits import Limit, standing, waiting
+from planwright.records.limits import Limit, shortage_of, standing, waiting
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.invocation import invocation_of
 from planwright.state.node import Node, ending
@@ -26,7 +26,7 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
         now, tenant = invocation.clock(), invocation.context.tenant
         limits = await budgets.of_run(invocation.lease, invocation.profile.limits, now)
         if (limit := reached_limit(limits)) is not None:
-            return ending("budget_exceeded", spent(limit))
+            raise spent(limit)
         candidates = router.candidates(invocation.profile.model)
         stand = {
             name: await budgets.of_provider(tenant, name, provider, now)
@@ -45,7 +45,9 @@ def budget(budgets: Budgets, router: Router) -> Node[AgentState, AgentUpdate]:
 
 def reached_limit(limits: Iterable[Limit]) -> Limit | None:
     """Find the first limit of a run that leaves nothing for a model; one of tool calls does."""
-    return next((limit for limit in limits if limit.unit in ("tokens", "cost") and limit.reached), None)
+    return next(
+        (limit for limit in limits if limit.unit in ("tokens", "model_calls", "cost") and limit.reached), None
+    )
 
 
 def over(stand: Mapping[str, Iterable[Limit]]) -> dict[str, Limit]:
@@ -61,6 +63,7 @@ def spent(limit: Limit) -> BudgetExceeded:
         limit.setting,
         f"{limit.setting} is reached ({used}); no model was called",
         f"raise {limit.setting} in planwright.toml, then run again",
+        shortage_of(limit),
     )
 
 

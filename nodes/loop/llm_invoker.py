@@ -40,7 +40,7 @@ from planwright.prompts import instructed
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import Invocation, invocation_of
 from planwright.state.loop_state import LoopOutcome, LoopState, LoopTask, LoopUpdate, ToolCall, calls_in_doubt
-from planwright.state.node import Node, ended_by
+from planwright.state.node import Node
 
 PROGRESS_EVERY = 10
 ASK_ALONE = "not asked: put your questions alone, when the other calls have returned"
@@ -69,7 +69,8 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         try:
             reply, notes = await _ask(models, chat, key, loop, invocation)
         except (LimitExceeded, ModelError, SetupError) as error:
-            invocation.pause_if_away(error)
+            if await invocation.goes_on_after(error):
+                return await llm_invoker(state, config)
             crowded = isinstance(error, ContextOverflow) and not fitted
             return {"crowded": True} if crowded else {"outcome": without_reply(error)}
         clean, wrong = normalise(reply, f"{loop.lane}_{turn}", call_ids(state["conversation"]))
@@ -180,7 +181,7 @@ def _stopped(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> Lo
 def without_reply(error: LimitExceeded | ModelError | SetupError) -> LoopOutcome:
     """End a loop whose model did not answer; what was heard of a reply that broke off is told as a part."""
     if isinstance(error, LimitExceeded):
-        return LoopOutcome(status=ended_by(error), code=error.limit, text=str(error))
+        return LoopOutcome(status="budget_exceeded", code=error.limit, text=str(error))
     if isinstance(error, ModelCancelled):
         return LoopOutcome(status="cancelled", code="cancelled", text=str(error))
     if isinstance(error, ModelInterrupted):

@@ -90,5 +90,4 @@ async def _carved(
     wanted = LoopBudget.model_validate(
         {"lane": path, "tokens": args["tokens"], "tool_calls": args["tool_calls"]}
     )
-    limits = invocation.profile.limits
-    return await stores.budgets.carve(invocation.lease, wanted, above, limits, invocation.clock())
+    return await stores.budgets.carve(invocation.lease, wanted, above, invocation.clock())

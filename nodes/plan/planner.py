@@ -76,7 +76,7 @@ def planner(
         try:
             proposal = await _ask(models, state, prompt, invocation, settings, attempts.plans)
         except ModelError as error:
-            invocation.pause_if_away(error)
+            await invocation.goes_on_after(error)
             raise _unheard(state, error, invocation) from error
         update: AgentUpdate = {
             "attempts": attempts.model_copy(update={"plans": attempts.plans + 1}),

@@ -22,18 +22,18 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import Plan
 from planwright.domain.results import Finding, StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.execution.recorded_result import known_so_far, known_values
 from planwright.execution.refused_in_doubt import doubted_steps
-from planwright.execution.repeated_calls import not_done_again
+from planwright.execution.run_so_far import ended_for_good, plan_progress
 from planwright.execution.surroundings import has_foreign_text
 from planwright.planning.catalogue import catalogue_scope
 from planwright.planning.done_steps import effects_done, is_done
-from planwright.planning.estimate import in_all
-from planwright.planning.reads_first import brought_first, cannot_begin, unread, with_reads_first
+from planwright.planning.estimate import Estimate, in_all, short_of
+from planwright.planning.reads_first import unread
 from planwright.planning.rules import Rules
 from planwright.planning.step_gates import dropped
 from planwright.planning.taint import Taint
-from planwright.planning.verification import close_plan, examine, needs_approval, pinned_with_files
+from planwright.planning.verification import close_plan, examine, needs_approval
+from planwright.records.budget_usage import Spent
 from planwright.records.consent.gate import gate_id
 from planwright.records.effects.effect_limits import effects_had
 from planwright.records.effects.ledger import Ledger
@@ -70,28 +70,23 @@ def verify(
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
         checked, findings, needed = await asyncio.to_thread(  # a preflight may read files
-            examine, plan, rules, invocation.run_id, _ended(state, results), spent, effects
+            examine, plan, rules, invocation.run_id, ended_for_good(state), spent, effects
         )
-        new = [entry for entry in checked if entry.step.id not in done]
-        doubted = await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
-        findings += [*dropped(new, earlier, registry), *doubted]
+        findings += await _against(checked, done, earlier, stores, invocation, registry)
         outcome = outcome_of(findings, attempts, settings, all_spent=rules.all_spent(spent.calls))
-        data = {
-            "plan_id": plan.plan_id,
-            "outcome": outcome,
-            "closed": mended,
-            "policy": call_context.policy.hash,
-        }
+        if outcome == "reject" and await _given_more(findings, needed, spent, effects, invocation):
+            return await verify(state, config)
+        data = {"plan_id": plan.plan_id, "outcome": outcome, "closed": mended}
+        data["policy"] = call_context.policy.hash
         if outcome != "ok":
             _tell(findings, data, attempts, invocation)
             return _again(outcome, findings, plan_of(state), state)
-        progress = await _progress(plan, checked, rules, state, invocation, stores)
+        progress = await plan_progress(plan, checked, rules, state, invocation, stores)
         checked = progress.checked
         estimate = in_all(needed, spent)
         plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
         card = await with_step_origins(plain, invocation, stores)
-        nobody = {*done, *progress.idle}
-        gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, nobody)
+        gate = await gate_of_plan(progress, state, stores.plans, settings.approval, done)
         reading = bool(gate) and unread(checked, results) and not state.get("reading")
         data |= {"order": order_added(card), "plan": card} | ({"reads_first": True} if reading else {})
         _tell([], data, attempts, invocation)
@@ -104,34 +99,6 @@ def verify(
         return update
 
     return verify
-
-
-async def _progress(
-    plan: Plan,
-    checked: list[VerifiedStep],
-    rules: Rules,
-    state: AgentState,
-    invocation: Invocation,
-    stores: Stores,
-) -> PlanProgress:
-    """Mark what is read first, pin each step, keep or gate what was done before, and see how far it is."""
-    results, registry = state.get("results", {}), rules.registry
-    scope = await known_so_far(checked, results, invocation.request, stores)
-    if rules.settings.approval.reads_first:
-        checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
-    checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, rules.call_context)
-    checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-    idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
-    return PlanProgress(
-        plan,
-        checked,
-        results,
-        known_values(checked, results, scope, registry),
-        files,
-        invocation.request,
-        brought_first(checked, results, scope),
-        tuple(entry.step.id for entry in checked if entry.uid in idle),
-    )
 
 
 def _nothing(results: Mapping[str, StepResult]) -> str:
@@ -152,15 +119,6 @@ def _tell(
 ) -> None:
     dumped = [finding.model_dump(mode="json") for finding in findings]
     invocation.emit("plan_verified", {**data, "findings": dumped}, str(attempts.revision))
-
-
-def _ended(state: AgentState, results: Mapping[str, StepResult]) -> Mapping[str, StepResult]:
-    """Leave out what failed as it was read first: it is not made again, so its step keeps its name."""
-    first = state["checked"] if state.get("reading") else []
-    failed = {
-        entry.uid for entry in first if entry.uid in results and results[entry.uid].status != "completed"
-    }
-    return {uid: result for uid, result in results.items() if uid not in failed}
 
 
 def _only_asks(plan: Plan) -> bool:
@@ -206,22 +164,32 @@ async def _done(
 
 
 async def gate_of_plan(
-    plan: Plan,
-    checked: Sequence[VerifiedStep],
-    state: AgentState,
-    plans: Plans,
-    approval: ApprovalSettings,
-    done: Container[str] = (),
+    progress: PlanProgress, state: AgentState, plans: Plans, approval: ApprovalSettings, done: Container[str]
 ) -> str | None:
     """Name the gate at which a person has to approve a plan; None where nobody has to.
 
     What is `done` or cannot begin, by the ids of its steps, asks nobody.
     """
-    new = [entry for entry in checked if entry.step.id not in done]
-    run_id, asks = state["run_id"], state.get("changes") or needs_approval(new, approval)
+    plan, checked, run_id = progress.plan, progress.checked, state["run_id"]
+    new = [entry for entry in checked if entry.step.id not in done and entry.step.id not in progress.idle]
+    asks = state.get("changes") or needs_approval(new, approval)
     if not plan.work or not (asks or await plans.was_asked_for(run_id, plan.plan_hash)):
         return None
     return gate_id(run_id, "plan", subject(plan, _attempts(state), checked))
+
+
+async def _against(
+    checked: Sequence[VerifiedStep],
+    done: Container[str],
+    earlier: Sequence[VerifiedStep],
+    stores: Stores,
+    invocation: Invocation,
+    registry: Registry,
+) -> list[Finding]:
+    """Find what stands on record against steps: gates that were dropped, and effects in doubt."""
+    new = [entry for entry in checked if entry.step.id not in done]
+    doubted = await doubted_steps(new, stores.doubts, invocation.thread_id, registry)
+    return [*dropped(new, earlier, registry), *doubted]
 
 
 def _attempts(state: AgentState) -> Attempts:
@@ -261,6 +229,16 @@ def gate_card(
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+
+
+async def _given_more(
+    findings: Sequence[Finding], needed: Estimate, spent: Spent, effects: int, invocation: Invocation
+) -> bool:
+    """Say whether a person has given more of what a plan lacks, where it lacks nothing else."""
+    if invocation.context.dry_run or any(finding.code != "budget_exceeded" for finding in findings):
+        return False
+    first, *_ = short_of(needed, spent, invocation.profile.limits, effects)
+    return await invocation.goes_on_after(first)
 
 
 def _again(outcome: Outcome, findings: list[Finding], plan: Plan, state: AgentState) -> AgentUpdate:

@@ -119,4 +119,5 @@ _WHY_NOT = {
     "step": "it asks about one call, not about a plan",
     "info": "it asks a question: answer it in words",
     "escalation": "no re-plan is left, or none can be made: feedback needs a model",
+    "limit": "it asks for more of a limit: say yes, how much, or no",
 }

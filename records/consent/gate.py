@@ -14,7 +14,7 @@ from planwright.domain.plan import DELEGATE, Plan
 from planwright.records.consent.approval_scope import ApprovalScope
 from planwright.records.consent.approvers import Approval, any_one_may, quorum_of
 
-GateKind = Literal["plan", "step", "info", "escalation"]
+GateKind = Literal["plan", "step", "info", "escalation", "limit"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
 GateAnswer = Literal["approve", "edit", "reject", "respond"]
 STATUS_AFTER: dict[GateAnswer, GateStatus] = {
@@ -25,6 +25,10 @@ STATUS_AFTER: dict[GateAnswer, GateStatus] = {
 }
 # By the number of effects on the card; one that is older than their list can only be closed.
 _OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
+
+
+EXTEND = "extend_budget"
+"""What a gate asks for where a limit of a run is reached, as its card names it."""
 
 
 class CallDecision(BaseModel):
@@ -57,7 +61,7 @@ class Gate(BaseModel):
     tenant: str
     """Tenant of the run: nobody else's people see the gate."""
     kind: GateKind
-    """What is asked: a plan, a step, a question (`info`), or what becomes of a run."""
+    """What is asked: a plan, a step, a question (`info`), what becomes of a run, or more of a `limit`."""
     step_uid: str | None
     """Uid of the step that it asks about, or of what asks for several; None for other kinds."""
     shown_hash: str
@@ -111,6 +115,12 @@ class Gate(BaseModel):
             if isinstance(card_calls, list)
             else [self.card]
         )
+
+    @property
+    def more(self) -> dict[str, float]:
+        """How much more of a limit of its run it asks for, by unit; empty where it asks for another thing."""
+        limit = self.card.get("limit")
+        return {str(limit["unit"]): float(str(limit["amount"]))} if isinstance(limit, dict) else {}
 
     @property
     def quorum(self) -> int:
@@ -174,6 +184,8 @@ class Gate(BaseModel):
         """The answers this gate takes. Feedback needs a re-plan that is left, an edit no fixed plan."""
         if self.kind == "step" and self.decides_call_by_call:
             return ("approve", "edit", "reject", "respond")
+        if self.kind == "limit":
+            return ("approve", "edit", "reject")
         if self.kind == "step" or self.card.get("fixed"):
             return ("approve", "reject")
         if self.kind == "info":
@@ -210,6 +222,8 @@ class Decision(BaseModel):
     """What became of each effect in doubt, where the gate asks about them."""
     by_call: tuple[CallDecision, ...] = ()
     """What becomes of each call of the gate, in their order; empty where the same of all, as they are."""
+    more: float | None = None
+    """How much more of a limit is given; None for as much as the gate asks for."""
 
 
 def digest_on(card: Mapping[str, JsonValue]) -> str:

@@ -15,6 +15,7 @@ from planwright.records.consent.approvers import Approval
 from planwright.records.consent.ended_senders import look_again
 from planwright.records.consent.gate import STATUS_AFTER, Decision, Gate
 from planwright.records.effects.doubts import settle_doubts
+from planwright.records.extensions import add_extension
 from planwright.store.audit_chain import append_row
 from planwright.store.database import Database
 from planwright.store.fencing import held
@@ -209,6 +210,9 @@ def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: 
         if len(approvals) < gate.quorum:
             append_row(connection, "gate", GATES, gate_id, at)
             return
+        if gate.more:
+            amounts = {unit: decision.more or amount for unit, amount in gate.more.items()}
+            add_extension(connection, gate.run_id, amounts, decision.decided_by, at)
     effects = decided_effects(gate, decision)
     settle_doubts(connection, gate.run_id, effects, decision.decided_by, at)
     connection.execute(

@@ -6,6 +6,7 @@ import sqlite3
 from datetime import datetime, timedelta
 
 from planwright.domain.errors import BudgetExceeded
+from planwright.domain.shortage import Shortage
 from planwright.settings.agents import RunBudgetSettings
 from planwright.store.database import Database
 
@@ -49,4 +50,5 @@ def _too_many(limits: RunBudgetSettings, name: str, cause: str) -> BudgetExceede
         setting,
         f"{cause}; {setting} allows {getattr(limits, name)}",
         f"raise {setting} in planwright.toml, then run again",
+        Shortage(name, getattr(limits, name), 1),
     )

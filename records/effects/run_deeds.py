@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from planwright.domain.results import RunStatus, StepResult, format_end
 from planwright.domain.verified_step import VerifiedStep
@@ -22,12 +22,21 @@ async def accounted_answer(state: AgentState, status: RunStatus, run_id: str, st
     answer = state.get("answer", "")
     if status not in SHORT_OF or state.get("tells_deeds"):
         return answer
-    planned = {entry.uid for entry in state.get("checked", ())}
-    recorded = await stores.undos.calls_of(run_id)
-    calls = [step for step, kind in recorded.values() if kind == "calls" or step.uid in planned]
-    results = {result.uid: result for result in await stores.ledger.settled_steps(run_id)}
-    lines = deed_lines(calls, results, await stores.undos.effects_of(run_id))
+    lines = await deeds_of(run_id, stores, {entry.uid for entry in state.get("checked", ())})
     return "\n".join(filter(None, (answer, *([HEAD, *lines] if lines else []))))
+
+
+async def deeds_of(run_id: str, stores: Stores, planned: Container[str] | None = None) -> list[str]:
+    """List what a run has done, and what its calls and steps were to change and did not.
+
+    Of its plans, those steps are told that are `planned`; all where it is None.
+    """
+    recorded = await stores.undos.calls_of(run_id)
+    calls = [
+        step for step, kind in recorded.values() if kind == "calls" or planned is None or step.uid in planned
+    ]
+    results = {result.uid: result for result in await stores.ledger.settled_steps(run_id)}
+    return deed_lines(calls, results, await stores.undos.effects_of(run_id))
 
 
 def deed_lines(

@@ -44,7 +44,7 @@ _THREADS = """SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM 
     LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = :tenant AND {which}
     GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT :most"""
 _HAS_STATE = "EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
-_BY_ID = f"r.thread_id = :thread AND (r.status IN ('queued', 'paused') OR {_HAS_STATE})"
+_BY_ID = f"r.thread_id = :thread AND (r.status IN ('queued', 'paused', 'budget_exceeded') OR {_HAS_STATE})"
 _NEWER = f"r.rowid > :after AND {_HAS_STATE}"
 
 

@@ -168,7 +168,7 @@ def _may_go_on(row: sqlite3.Row, *, undecided: bool) -> bool:
     """Say whether a worker may take up an open run."""
     if row["cancelled_by"] is not None or row["status"] in ("queued", "running"):
         return True
-    if row["status"] == "paused":
+    if row["status"] in ("paused", "budget_exceeded"):
         return bool(row["paused_for"] in (STORAGE, PROVIDER))
     return not undecided
 

@@ -64,6 +64,8 @@ class Session(BaseModel):
     @property
     def state(self) -> SessionState:
         """The state as an operator knows it."""
+        if self.status == "budget_exceeded" and self.ended_at is None:
+            return "paused"
         if self.status == "queued" or self.status == "paused":
             return self.status
         if self.status == "running":

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
-from typing import Literal, get_args
 
 from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import RunError, SetupError
-from planwright.domain.hashing import json_text
+from planwright.records.extensions import Unit, add_extension, check_amounts
 from planwright.records.ownership.leases import Leases
 from planwright.records.queue.outside_events import write_event
 from planwright.records.queue.session import COLUMNS, Session, open_run, session_of
@@ -23,14 +21,6 @@ from planwright.store.store_time import (
     closes_of,
 )
 from planwright.store.time_marks import TimeMark
-
-Unit = Literal["tokens", "tool_calls", "cost", "wall_clock_s", "effects", "ttl_s"]
-"""What of a session can be extended: a limit of its run, or the time after which it expires."""
-UNITS: tuple[Unit, ...] = get_args(Unit)
-COUNTED: frozenset[Unit] = frozenset(("tokens", "tool_calls", "effects"))
-"""Those that are counted in whole numbers."""
-MOST = 10**12
-"""Most of anything that can be given at once."""
 
 
 class Sessions:
@@ -61,7 +51,7 @@ class Sessions:
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
-            if row["status"] in ("paused", "waiting"):
+            if row["status"] in ("paused", "waiting", "budget_exceeded"):
                 raise _stands_still(row)
             if self._leases.is_leased(run_of(row)):
                 connection.execute("UPDATE runs SET pause_by=? WHERE run_id=?", (by, row["run_id"]))
@@ -94,7 +84,7 @@ class Sessions:
             if connection.execute(query, (row["run_id"],)).fetchone() is None:
                 cause = f"run {row['run_id']} was not begun in the background, and no worker takes it up"
                 raise RunError(cause, f"go on with it here: planwright resume {row['thread_id']}")
-            if row["status"] != "paused":
+            if row["status"] not in ("paused", "budget_exceeded"):
                 cause = f"run {row['run_id']} is {row['status']}, not paused"
                 raise RunError(cause, f"see it: planwright sessions show {row['thread_id']}")
             move(connection, row["run_id"], "queued")
@@ -110,23 +100,13 @@ class Sessions:
         Whoever works on it sees it within a second. Raises SetupError for what is no amount of a unit, and
         RunError for a run that has ended, and for more time of a run that is no session.
         """
-        _check_amounts(amounts)
+        given = {str(unit): amount for unit, amount in amounts.items()}
+        check_amounts(given)
         mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
-            query = "SELECT coalesce(max(n), 0) FROM extensions WHERE run_id = ?"
-            newest = connection.execute(query, (row["run_id"],)).fetchone()[0]
-            rows = [
-                (row["run_id"], row["tenant"], newest + number, unit, amount, by, mark.now.isoformat())
-                for number, (unit, amount) in enumerate(amounts.items(), 1)
-            ]
-            connection.executemany("INSERT INTO extensions VALUES (?,?,?,?,?,?,?)", rows)
-            extended = json.loads(row["extended"] or "{}")
-            extended |= {unit: extended.get(unit, 0) + amount for unit, amount in amounts.items()}
-            connection.execute(
-                "UPDATE runs SET extended = ? WHERE run_id = ?", (json_text(extended), row["run_id"])
-            )
+            add_extension(connection, row["run_id"], given, by, mark.now)
             if seconds := amounts.get("ttl_s"):
                 _put_off(connection, row, seconds, mark)
             if not self._leases.is_leased(run_of(row)):
@@ -134,29 +114,12 @@ class Sessions:
                     connection,
                     row["run_id"],
                     "session_extended",
-                    {**{str(unit): amount for unit, amount in amounts.items()}, "by": by},
+                    {**given, "by": by},
                     mark.now,
                 )
             return open_run(connection, which)
 
         return run_of(await self._database.run("extend", job, synced=True))
-
-
-def _check_amounts(amounts: Mapping[Unit, float]) -> None:
-    known = ", ".join(UNITS)
-    if unknown := [unit for unit in amounts if unit not in UNITS]:
-        raise SetupError(f"there is nothing to extend called {unknown[0]!r}", f"one of: {known}")
-    for unit, amount in amounts.items():
-        number = isinstance(amount, int | float) and not isinstance(amount, bool)
-        most = LONGEST_S if unit in ("ttl_s", "wall_clock_s") else MOST
-        if not number or not 0 < amount <= most or (unit in COUNTED and amount != int(amount)):
-            kind = "a whole number" if unit in COUNTED else "a number"
-            text = "a number of that size" if number and abs(amount) > most else f"{amount!r:.50}"
-            raise SetupError(
-                f"{unit}: {text} is no amount to give more of", f"give {kind} above 0, up to {most:,.0f}"
-            )
-    if not amounts:
-        raise SetupError("nothing is said to be given", f"say what and how much: {known}")
 
 
 def _stands_still(row: sqlite3.Row) -> RunError:

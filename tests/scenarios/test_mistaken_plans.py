@@ -50,7 +50,7 @@ def test_a_mistake_that_is_repeated_ends_the_run_with_its_code(code: str, scene:
     model = ScriptedModel(replies=[scene.plan(*MISTAKES[code])])
     output = scene.ask(scene.agent(model=model, **limits(code)))
     assert output["status"] == ("budget_exceeded" if code == "budget_exceeded" else "refused")
-    assert code in output["answer"]
+    assert code in f"{output['status']}: {output['answer']}"
     assert scene.done == []
     assert len(model.prompts) == ASKED_AT_MOST
 

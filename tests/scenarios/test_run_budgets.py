@@ -56,7 +56,7 @@ def test_results_that_no_model_can_be_asked_about_are_told_beside_the_limit(scen
     output = scene.ask(agent, "Do it, " + "please, " * 200)
     assert (output["status"], roles(model), scene.done) == ("budget_exceeded", ["planner"], ["s1"])
     assert output["answer"].startswith("the run budget of 16,546 tokens is spent: 12,000 tokens used")
-    assert "s1" in output["answer"].splitlines()[-1]
+    assert "s1" in output["answer"].splitlines()[-2]
 
 
 def test_tokens_spent_on_the_plan_leave_none_for_another_plan(scene: Scene) -> None:
@@ -144,14 +144,18 @@ def test_the_steps_of_a_run_share_its_retries(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("unit", ["tool_calls", "effects"])
-def test_a_loop_whose_calls_a_limit_refuses_has_one_more_turn_and_does_not_end_as_success(
+def test_a_loop_of_which_a_person_says_no_to_more_has_one_more_turn_and_does_not_end_as_success(
     scene: Scene, unit: str
 ) -> None:
     calls = [scene.calls(("work__write", {"name": f"s{n}"})) for n in range(4)]
     model = ScriptedModel(replies=[*calls[:3], {**calls[3], "content": "Two are written."}, "never asked"])
     settings = {"budgets": {"run": {unit: 2}}, "planning": {"mode": "never"}, "approval": {"risk": "High"}}
-    output = scene.ask(scene.agent(model=model, **settings), "Write four")
+    agent, entry = scene.agent(model=model, **settings), {"messages": [("user", "Write four")]}
+    (gate,) = agent.invoke(entry, scene.config, context={"gate_ttl_s": 600})["__interrupt__"]
+    assert gate.value["kind"] == "limit"
+    output = scene.decide(agent, "reject")
     assert output["status"] == "budget_exceeded"
+    assert scene.rows("SELECT ended_at IS NULL AS open FROM runs") == [{"open": 0}]
     assert output["answer"].startswith("Two are written.\n(Stopped: the run ")
     assert (len(model.prompts), scene.done) == (4, ["s0", "s1"])
 

@@ -103,15 +103,20 @@ def test_a_new_message_ends_the_run_that_waits_for_its_provider(workspace: Path,
 def test_nobody_is_asked_about_a_call_that_a_limit_refuses(
     workspace: Path, serve: Serve, limit: dict[str, int]
 ) -> None:
-    server = serve(POST, calls("work__post", {"name": "q"}), says("One of two is posted."))
+    server = serve(POST, calls("work__post", {"name": "q"}), says("Both are posted."))
     settings = _settings(workspace, server, "never", budgets={"run": limit})
     with build_graph(settings) as agent:
         (gate,) = agent.invoke(REQUEST, THREAD)["__interrupt__"]
         out = agent.invoke(Command(resume={gate.id: {"decisions": [{"type": "approve"}]}}), THREAD)
-    assert "__interrupt__" not in out
-    assert out["status"] == "budget_exceeded"
-    assert out["answer"].startswith("One of two is posted.\n(Stopped: the run ")
-    assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
+        assert "__interrupt__" not in out
+        assert (out["status"], len(server.requests)) == ("budget_exceeded", 2)
+        assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
+        agent.extend("t", dict.fromkeys(limit, 1.0))  # type: ignore[arg-type]
+        (gate,) = agent.invoke(None, THREAD)["__interrupt__"]
+        assert gate.value["shown"]["args"] == {"name": "q"}
+        out = agent.invoke(Command(resume={gate.id: {"decisions": [{"type": "approve"}]}}), THREAD)
+        assert (out["status"], out["answer"]) == ("completed", "Both are posted.")
+    assert (workspace / "done.log").read_text("utf-8").split() == ["p", "q"]
 
 
 def test_a_key_that_is_missing_is_refused_before_the_answer_is_taken(

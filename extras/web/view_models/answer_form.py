@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from planwright.approvals.decisions_of_calls import all_but
 from planwright.domain.doubt import read_result
-from planwright.records.consent.gate import Gate
+from planwright.records.consent.gate import EXTEND, Gate
 
 
 def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object]:
@@ -27,11 +27,21 @@ def answer_of(form: Mapping[str, Sequence[str]], gate: Gate) -> dict[str, object
         answer["message"] = text
     if word == "approve" and (holds := _holds(form, gate)):
         answer["remember"] = holds
+    if word == "approve" and (text := _only(form, "amount").strip()):
+        answer |= {"type": "edit", "edited_action": {"name": EXTEND, "args": {"amount": _amount(text)}}}
     if word == "respond" and gate.doubts:
         answer["effects"] = [
             effect for doubt in gate.doubts if (effect := _effect(form, doubt.key)) is not None
         ]
     return answer
+
+
+def _amount(text: str) -> float | str:
+    """Read how much more of a limit is given; a text that is no number is left for the door to refuse."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> str | dict[str, object]:

@@ -24,7 +24,12 @@ from planwright.records.consent.approvers import approvers_of, excluded_words, r
 from planwright.records.consent.gate import Gate
 from planwright.security.credentials import Caller
 
-TITLES = {"plan": "Approve a plan", "step": "Approve a call", "info": "Answer a question"}
+TITLES = {
+    "plan": "Approve a plan",
+    "step": "Approve a call",
+    "info": "Answer a question",
+    "limit": "Give a run more of a limit",
+}
 
 
 @dataclass(frozen=True)

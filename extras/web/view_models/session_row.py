@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from planwright.domain.errors import RunError
 from planwright.presentation import figures
 from planwright.presentation.run_view import State
+from planwright.records.extensions import COUNTED, UNITS, Unit
 from planwright.records.queue.progress import Progress
 from planwright.records.queue.session import Session
-from planwright.records.queue.sessions import UNITS, Unit
 
-FIELDS: Mapping[Unit, str] = {
-    unit: figures.UNIT_WORDS[unit]
-    for unit in ("tokens", "tool_calls", "effects", "cost", "wall_clock_s", "ttl_s")
-}
+FIELDS: Mapping[Unit, str] = {unit: figures.UNIT_WORDS[unit] for unit in UNITS}
 """What can be given more of, in words."""
-WHOLE: tuple[Unit, ...] = ("tokens", "tool_calls", "effects")
 MOST = 1e12
 _STATES: Mapping[str, State] = {
     "in_progress": "running",
@@ -69,7 +65,7 @@ def amounts_of(form: Mapping[str, Sequence[str]]) -> dict[Unit, float]:
 
 def _amount(unit: Unit, text: str) -> float:
     try:
-        amount = int(text) if unit in WHOLE else float(text)
+        amount = int(text) if unit in COUNTED else float(text)
     except ValueError:
         amount = -1
     if not 0 <= amount <= MOST:
