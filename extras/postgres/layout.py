@@ -42,8 +42,8 @@ def statements(migration: str) -> Iterator[str]:
 
 
 def as_postgres(statement: str) -> str:
-    """Spell a statement of a migration for PostgreSQL; the index of words is made apart."""
-    if "memories_fts" in statement:
+    """Spell a statement of a migration for PostgreSQL; indexes are made apart, that of words, too."""
+    if "memories_fts" in statement or statement.lstrip().startswith("CREATE INDEX"):
         return ""
     if guard := _GUARD.match(statement):
         name, verb, table, when, words = guard.groups()
