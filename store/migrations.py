@@ -19,6 +19,7 @@ CREATE TABLE runs (
 );
 CREATE INDEX IF NOT EXISTS runs_of_thread ON runs (thread_id, started_at);
 CREATE INDEX IF NOT EXISTS runs_open ON runs (status) WHERE ended_at IS NULL;
+CREATE INDEX IF NOT EXISTS runs_of_tenant ON runs (tenant);
 CREATE INDEX IF NOT EXISTS runs_of_status ON runs (tenant, status);
 CREATE INDEX IF NOT EXISTS runs_of_agent ON runs (tenant, json_extract(context, '$.agent'))
     WHERE json_extract(context, '$.agent') IS NOT NULL;
@@ -50,6 +51,7 @@ CREATE TABLE effects (
 );
 CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
 CREATE INDEX IF NOT EXISTS effects_of_call ON effects (thread_id, capability, args_hash);
+CREATE INDEX IF NOT EXISTS effects_of_tenant ON effects (tenant);
 CREATE INDEX IF NOT EXISTS effects_of_status ON effects (tenant, status);
 CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
     WHEN new.ended_at IS NOT NULL AND EXISTS (
@@ -79,6 +81,7 @@ CREATE TABLE memories (
     created_at TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS memories_of_run ON memories (run_id);
+CREATE INDEX IF NOT EXISTS memories_of_tenant ON memories (tenant);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
 CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
@@ -104,6 +107,7 @@ CREATE TABLE forgotten (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, memory_id TEXT NOT NULL,
     at TEXT NOT NULL
 );
+CREATE INDEX IF NOT EXISTS forgotten_of_run ON forgotten (run_id);
 CREATE TABLE chains (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
     definition TEXT NOT NULL, made_at TEXT NOT NULL,
@@ -118,7 +122,6 @@ CREATE TABLE proposals (
 CREATE INDEX IF NOT EXISTS proposals_of_run ON proposals (run_id);
 CREATE INDEX IF NOT EXISTS proposals_of_words ON proposals (tenant, said_id);
 CREATE INDEX IF NOT EXISTS proposals_of_memory ON proposals (tenant, memory_id);
-CREATE INDEX IF NOT EXISTS proposals_decided ON proposals (tenant, decided_by);
 CREATE INDEX IF NOT EXISTS proposals_open ON proposals (tenant, created_at) WHERE status = 'proposed';
 CREATE TABLE compensations (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, source_run TEXT NOT NULL, effect_key TEXT NOT NULL,
@@ -181,6 +184,7 @@ CREATE TABLE sessions (
     expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0,
     broken_token INTEGER, schedule TEXT, closes_s REAL
 );
+CREATE INDEX IF NOT EXISTS sessions_of_tenant ON sessions (tenant);
 CREATE TABLE extensions (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, n INTEGER NOT NULL, unit TEXT NOT NULL,
     amount REAL NOT NULL, given_by TEXT NOT NULL, at TEXT NOT NULL,

@@ -41,6 +41,7 @@ _CACHED = """SELECT {name} AS name, sum(json_extract(j.data, '$.cached_tokens'))
     AND (:tenant IS NULL OR j.tenant = :tenant) AND j.ts >= :since GROUP BY 1"""
 _RESERVED = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
+_TENANTS = """SELECT tenant FROM usage_days UNION SELECT tenant FROM usage WHERE settled = 0 ORDER BY 1"""
 _UNPRICED = """SELECT count(*) FROM usage WHERE kind = 'model' AND tenant = ? AND provider = ?
     AND at >= ? AND at < ? AND settled = 1 AND cost IS NULL"""
 
@@ -117,7 +118,7 @@ def unpriced_in(connection: sqlite3.Connection, tenant: str, limit: Limit) -> in
 
 def tenants_with_use(connection: sqlite3.Connection) -> Sequence[str]:
     """Name the tenants that have used anything."""
-    return [str(row[0]) for row in connection.execute("SELECT DISTINCT tenant FROM usage ORDER BY tenant")]
+    return [str(row[0]) for row in connection.execute(_TENANTS)]
 
 
 def reserved(connection: sqlite3.Connection, now: datetime, *, is_open: bool) -> Row:

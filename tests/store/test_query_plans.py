@@ -1,0 +1,43 @@
+"""SQLite passes over no whole table that grows with runs, but where that is meant."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from benchmarks.filled_store import fill
+from tests.query_plans import OPEN, SMALL, WIDE, asked_of
+
+pytestmark = pytest.mark.sqlite
+RUNS = 200
+
+STEP = re.compile(r"(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?(?:INTEGER PRIMARY KEY|INDEX (\w+)))?(?: \((.*)\))?$")
+NAMED = re.compile(r"(?:FROM|JOIN|,|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?")
+
+
+def whole_tables(store: sqlite3.Connection, sql: str) -> Iterator[str]:
+    """List the steps of a plan that pass over a whole table that grows (sqlite.org/eqp.html)."""
+    names = re.findall(r"(?<![:\w]):([A-Za-z_]\w*)", re.sub(r"'[^']*'", "", sql))
+    values = dict.fromkeys(names) if names else [None] * re.sub(r"'[^']*'", "", sql).count("?")
+    tables = {row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")} - SMALL
+    called = {alias or table: table for table, alias in NAMED.findall(sql)} | {table: table for table in tables}
+    for *_, detail in store.execute(f"EXPLAIN QUERY PLAN {sql}", values):
+        if step := STEP.match(detail):
+            verb, table, index, condition = step.groups()
+            whole = verb == "SCAN" or condition in WIDE
+            if whole and called.get(table) in tables and index not in OPEN:
+                yield detail
+
+
+def test_no_statement_passes_over_a_whole_table(tmp_path: Path) -> None:
+    file = fill(tmp_path, RUNS)
+    statements = [sql for sql in asked_of(tmp_path, "") if "clock_timestamp" not in sql]  # that of a server
+    with closing(sqlite3.connect(file)) as store:
+        scans = {sql: found for sql in statements if (found := list(whole_tables(store, sql)))}
+    print(*(f"{' '.join(k.split())[:200]}\n      {v}" for k,v in scans.items()), sep="\n")
+    assert len(statements) > 250
