@@ -103,9 +103,10 @@ def _copied(column: sqlite3.Row) -> str:
 
 def _invent(connection: sqlite3.Connection, table: str, columns: list[sqlite3.Row], own: dict[str, str]) -> None:
     """Add a row to a table that the run has left empty."""
-    plain = {"TEXT": "{}", "INTEGER": 1, "REAL": 0.0, "BLOB": b"{}"}
+    word = json.dumps(own["run_id"])  # JSON, too, and of each copy another
+    plain = {"TEXT": word, "INTEGER": 1, "REAL": 0.0, "BLOB": b"{}"}
     values = {column["name"]: plain[column["type"]] for column in columns}
-    values |= {name: MOMENT for name in TIMES & values.keys() if values[name] == "{}"}
+    values |= {name: MOMENT for name in TIMES & values.keys() if values[name] == word}
     values |= {"tenant": "default", "id": f"{table}_{own['run_id']}", "status": "approved"} | own
     connection.execute(
         f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})",

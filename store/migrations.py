@@ -62,18 +62,21 @@ CREATE TABLE steps (
     status TEXT NOT NULL, result TEXT NOT NULL, ended_at TEXT NOT NULL,
     PRIMARY KEY (run_id, uid)
 );
+CREATE INDEX IF NOT EXISTS steps_of_time ON steps (ended_at);
 CREATE TABLE journal (
     run_id TEXT NOT NULL, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, seq INTEGER NOT NULL,
     ts TEXT NOT NULL, type TEXT NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (run_id, key)
 );
 CREATE INDEX IF NOT EXISTS journal_of_run ON journal (run_id, seq);
+CREATE INDEX IF NOT EXISTS journal_of_models ON journal (ts) WHERE type = 'llm_call';
 CREATE TABLE usage (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, provider TEXT NOT NULL,
     kind TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER, calls INTEGER NOT NULL,
     settled INTEGER NOT NULL, expires_at REAL NOT NULL, at TEXT NOT NULL, lane TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS usage_of_run ON usage (run_id);
+CREATE INDEX IF NOT EXISTS usage_of_time ON usage (at);
 CREATE INDEX IF NOT EXISTS usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
 CREATE INDEX IF NOT EXISTS usage_unpriced ON usage (tenant, provider, at) WHERE kind = 'model' AND cost IS NULL;
 CREATE TABLE memories (
@@ -81,7 +84,6 @@ CREATE TABLE memories (
     created_at TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS memories_of_run ON memories (run_id);
-CREATE INDEX IF NOT EXISTS memories_of_tenant ON memories (tenant);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
 CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;

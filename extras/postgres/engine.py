@@ -18,7 +18,7 @@ from planwright.extras.postgres import errors
 from planwright.extras.postgres.address import Address
 from planwright.extras.postgres.connection import Connected, LifeOf, PostgresConnection, StoreCursor
 from planwright.extras.postgres.functions import FUNCTIONS, NUMBERS, WORDS
-from planwright.extras.postgres.layout import as_postgres, statements
+from planwright.extras.postgres.layout import as_postgres, numbered, statements
 from planwright.extras.postgres.pooler import refuse_pooler
 from planwright.extras.postgres.rows import row_factory
 from planwright.security.redaction.redactor import Redactor
@@ -186,7 +186,7 @@ class PostgresEngine:
 
     def _bring_up_to_date(self, connection: Connected) -> None:
         """Make the schema and its tables, and what newer programs have added."""
-        made = [*indexes(self._migrations).values(), *NUMBERS]
+        made = [*map(numbered, indexes(self._migrations).values()), *NUMBERS]
         wanted = (len(self._migrations), sha256([*FUNCTIONS, *WORDS, *made]))
         schema, run = self.address.schema, connection.execute
         if _version(connection) == wanted:
