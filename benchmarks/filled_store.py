@@ -1,7 +1,7 @@
 """A store with many runs that have ended, filled by bulk inserts: each run is a copy of one that was done.
 
-Ids, times and the hashes of the audit chain are those of the copy; digests of rows are still those of the
-run that was copied, so `audit verify` and `db check` refuse the store. Threads have their newest checkpoint alone, with values of one byte.
+Ids, times and the hashes of the audit chain are those of the copy; digests of rows are still those of the run
+that was copied, so `audit verify` refuses the store. Threads have one checkpoint, whose values are left out.
 Tables of which the run has no row get one for each run, so that every statement has rows to pass over.
 """
 
@@ -89,7 +89,7 @@ def _multiply(connection: sqlite3.Connection, table: str, place: dict[str, Any])
 
 def _copied(column: sqlite3.Row) -> str:
     """Say what a column of a copy holds."""
-    name = column["name"]
+    name: str = column["name"]
     if column["type"] == "BLOB":
         return name if column["pk"] else "x'7b7d'"
     if column["type"] != "TEXT":
@@ -101,7 +101,9 @@ def _copied(column: sqlite3.Row) -> str:
     return IDS.format(name)
 
 
-def _invent(connection: sqlite3.Connection, table: str, columns: list[sqlite3.Row], own: dict[str, str]) -> None:
+def _invent(
+    connection: sqlite3.Connection, table: str, columns: list[sqlite3.Row], own: dict[str, str]
+) -> None:
     """Add a row to a table that the run has left empty."""
     word = json.dumps(own["run_id"])  # JSON, too, and of each copy another
     plain = {"TEXT": word, "INTEGER": 1, "REAL": 0.0, "BLOB": b"{}"}
@@ -122,7 +124,9 @@ def _append_entries(connection: sqlite3.Connection, place: dict[str, Any]) -> No
     )
 
 
-def _entries(copied: list[Entry], newest: tuple[int, str], place: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+def _entries(
+    copied: list[Entry], newest: tuple[int, str], place: dict[str, Any]
+) -> Iterator[tuple[Any, ...]]:
     n, hash_ = newest
     for number in range(place["runs"], 0, -1):
         run_id = f"{place['run']}-{number}"

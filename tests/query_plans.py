@@ -12,9 +12,10 @@ import sqlite3
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.filled_store import PLAN, note
 from planwright.checkpoints.thread_state.pruning import keep_newest, threads_with
@@ -25,13 +26,13 @@ from planwright.records.history import memory_pages as memories
 from planwright.records.history import run_pages as runs
 from planwright.records.history import session_pages as sessions
 from planwright.records.history.run_records import recorded_plan
-from planwright.records.history.usage_history import UsageScope, used_by
+from planwright.records.history.usage_history import By, UsageScope, used_by
 from planwright.records.stores import Stores, open_stores
 from planwright.settings.settings import load
 from planwright.store.database import Database
 from planwright.store.engines.engine import Engine
 from planwright.store.engines.sqlite import SqliteEngine
-from planwright.store.sealed_rows import TABLES
+from planwright.store.sealed_rows import EFFECTS, GATES, RUNS, TABLES
 from tests.statements import SQL, statements
 
 SMALL = frozenset(("store_time", "workers", "usage_days", "sqlite_master"))
@@ -57,12 +58,12 @@ IN_ORDER: Mapping[str, str] = {
     "SELECT a.n, a.hash, a.kind, a.content, e.rowid AS place": "the entries after the one of the mark",
     "SELECT 1 FROM runs, sqlite_master LIMIT 1": "whether the tables may be read: the first row",
 }
-"""Statements that read in the order of an index and stop at their limit, by how they begin: they sort nothing."""
+"""Statements that read in the order of an index and stop at a limit, by how they begin: they sort nothing."""
 WHOLE: Mapping[str, str] = {
     "SELECT run_id FROM runs WHERE ended_at IS NOT NULL": "audit verify looks at every run",
     "SELECT * FROM audit ORDER BY n": "audit verify and export read the whole chain",
     "SELECT run_id FROM runs ORDER BY rowid": "replay of every run",
-    "SELECT status, count(*) FROM runs GROUP BY tenant": "metrics and doctor count in an index, no row is read",
+    "SELECT status, count(*) FROM runs GROUP BY tenant": "metrics count in an index, no row is read",
     "SELECT status, count(*) FROM effects GROUP BY tenant": "the same",
     "SELECT r.status AS name, count(*) AS count FROM runs r": "a page counts in an index, no row is read",
     "SELECT count(*) FROM runs r WHERE": "the same; searched by words, each request is read",
@@ -70,12 +71,12 @@ WHOLE: Mapping[str, str] = {
     "SELECT count(*) FROM sessions s WHERE 1 = 1": "the same",
     "SELECT count(*) FROM memories WHERE tenant": "the same; they grow with what people accept",
     "SELECT count(*) FROM sign_ins WHERE": "the same; they grow with sign-ins",
-    "SELECT way, outcome, address, person, tenant, at FROM sign_ins": "a page of sign-ins: those of two tenants",
+    "SELECT way, outcome, address, person, tenant, at FROM sign_ins": "a page, of two tenants",
     "SELECT * FROM proposals WHERE tenant": "every proposal there ever was, where a person asks for all",
     "SELECT u.run_id AS name": "usage by run, of all runs",
     "SELECT s.run_id AS name": "usage by run, of all runs",
     "SELECT j.run_id AS name": "usage by run, of all runs",
-    "SELECT DISTINCT thread_id FROM checkpoints WHERE json": "LangGraph's delete_for_runs, which nothing of ours calls",
+    "SELECT DISTINCT thread_id FROM checkpoints WHERE json": "LangGraph's delete_for_runs, not called by us",
     "SELECT thread_id, checkpoint_ns, checkpoint_id FROM checkpoints WHERE json": "the same",
     "UPDATE runs SET status = status WHERE 1 = 0": "whether the tables may be written: no row is read",
 }
@@ -144,7 +145,7 @@ def asked_of(folder: Path, url: str) -> list[str]:
 
     def watched(path: Path, migrations: tuple[str, ...], **options: Any) -> Database:
         engine = options.pop("engine") or SqliteEngine(path, migrations, 30, None)
-        return Database(path, migrations, engine=Watched(engine, asked), **options)  # type: ignore[arg-type]
+        return Database(path, migrations, engine=Watched(engine, asked), **options)
 
     settings = load(folder, planning={"mode": "always"}, approval={"plan": "never"})
     stores = open_stores(settings.store_folder, url=url, kind=watched)
@@ -168,34 +169,30 @@ async def _find(stores: Stores, thread_id: str) -> None:
 
 def _readers() -> Iterator[Callable[[sqlite3.Connection], object]]:
     """Read what is put together of parts, with each part once."""
-    tenant = "default"
-    for wanted in (
+    tenant, page = "default", {"limit": 50, "skipped": 100}
+    for some in (
         *(runs.RunFilter(tenant, status=status) for status in ("", "running", "interrupted", "completed")),
         *(runs.RunFilter(tenant, agent="a"), runs.RunFilter(tenant, text="x")),
         *(runs.RunFilter(waiting=True, asked_since="2026"), runs.RunFilter()),
     ):
-        yield lambda c, wanted=wanted: runs.runs_page(c, wanted, 50, 100)
+        yield partial(runs.runs_page, wanted=some, **page)
     for thread_id in ("", "t"):
-        yield lambda c, which=thread_id: runs.threads_with_state(c, tenant, 5, which, 10)
+        yield partial(runs.threads_with_state, tenant=tenant, after=5, thread_id=thread_id, most=10)
     for status, text in product(("", "done", "in_doubt"), ("", "x")):
-        yield lambda c, s=status, t=text: effects.effect_page(c, effects.EffectFilter(tenant, t, s), 50, 0)
-    for tenant_, id_, open_ in product((None, tenant), (None, "r"), (True, False)):
-        filter_ = sessions.SessionFilter(tenant_, id_, open_)
-        yield lambda c, wanted=filter_: sessions.session_page(c, wanted, 50, 0)
-    for wanted in (
-        *(memories.MemoryFilter(tenant), memories.MemoryFilter(tenant, every=True)),
-        *(memories.MemoryFilter(tenant, id="i", every=True), memories.MemoryFilter(tenant, run="r", every=True)),
-    ):
-        yield lambda c, wanted=wanted: memories.proposal_rows(c, wanted, 50)
-    for by in ("provider", "run", "day", "tenant", "agent"):
-        yield lambda c, by=by: used_by(c, by, UsageScope(datetime.now(UTC)))
+        yield partial(effects.effect_page, wanted=effects.EffectFilter(tenant, text, status), **page)
+    for of, id_, open_ in product((None, tenant), (None, "r"), (True, False)):
+        yield partial(sessions.session_page, wanted=sessions.SessionFilter(of, id_, open_), **page)
+    for every, id_, run in ((False, None, None), (True, None, None), (True, "i", None), (True, None, "r")):
+        proposed = memories.MemoryFilter(tenant, id=id_, run=run, every=every)
+        yield partial(memories.proposal_rows, wanted=proposed, limit=50)
+    for by in get_args(By):
+        yield partial(used_by, by=by, scope=UsageScope(datetime.now(UTC)))
     for table in TABLES.values():
-        yield lambda c, table=table: table.of_run(c, "r")
-    for table in ("runs", "gates", "effects"):
-        yield lambda c, table=table: TABLES[table].row(c, "k")
-    yield lambda c: recorded_plan(c, "r")
-    yield lambda c: keep_newest(c, "t", 1)
-    yield lambda c: threads_with(c, "r")
+        yield partial(table.of_run, run_id="r")
+    yield from (partial(table.row, key="k") for table in (RUNS, GATES, EFFECTS))
+    yield partial(recorded_plan, run_id="r")
+    yield partial(keep_newest, thread_id="t", most=1)
+    yield partial(threads_with, run_id="r")
 
 
 READERS = tuple(_readers())

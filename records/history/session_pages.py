@@ -58,8 +58,7 @@ def session_page(
     """Read a page of at most `limit` sessions, after the `skipped` newest."""
     conditions = [text for name, text in _CONDITIONS.items() if getattr(wanted, name) is not None]
     rows, counted = (
-        " AND ".join([table, *conditions])
-        for table in ((_OPEN, _OPEN) if wanted.open else (_EVERY, _ALONE))
+        " AND ".join([table, *conditions]) for table in ((_OPEN, _OPEN) if wanted.open else (_EVERY, _ALONE))
     )
     place = {**vars(wanted), "limit": limit, "skipped": skipped}
     sessions = [

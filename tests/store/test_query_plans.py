@@ -16,7 +16,9 @@ from tests.query_plans import OPEN, SMALL, SORTED, WIDE, asked_of, unexcused
 pytestmark = pytest.mark.sqlite
 RUNS = 200
 
-STEP = re.compile(r"(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?(?:INTEGER PRIMARY KEY|INDEX (\w+)))?(?: \((.*)\))?$")
+STEP = re.compile(
+    r"(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?(?:INTEGER PRIMARY KEY|INDEX (\w+)))?(?: \((.*)\))?$"
+)
 NAMED = re.compile(r"(?:FROM|JOIN|,|UPDATE|INTO)\s+(\w+)(?:\s+(?:AS\s+)?(\w+))?")
 
 
@@ -25,7 +27,7 @@ def whole_tables(store: sqlite3.Connection, sql: str) -> Iterator[str]:
     names = re.findall(r"(?<![:\w]):([A-Za-z_]\w*)", re.sub(r"'[^']*'", "", sql))
     values = dict.fromkeys(names) if names else [None] * re.sub(r"'[^']*'", "", sql).count("?")
     tables = {row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")} - SMALL
-    called = {alias or table: table for table, alias in NAMED.findall(sql)} | {table: table for table in tables}
+    called = {name: name for name in tables} | {alias or name: name for name, alias in NAMED.findall(sql)}
     plan = [(row[1], row[3]) for row in store.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
     for within, step in ((within, step) for within, text in plan if (step := STEP.match(text))):
         verb, table, index, condition = step.groups()
@@ -37,7 +39,7 @@ def whole_tables(store: sqlite3.Connection, sql: str) -> Iterator[str]:
 
 def test_no_statement_passes_over_a_whole_table(tmp_path: Path) -> None:
     file = fill(tmp_path, RUNS)
-    statements = [sql for sql in asked_of(tmp_path, "") if "clock_timestamp" not in sql]  # that of a server
+    statements = [sql for sql in asked_of(tmp_path, "") if "clock_timestamp" not in sql]  # of a server
     with closing(sqlite3.connect(file)) as store:
         scans = {sql: found for sql in statements if (found := list(whole_tables(store, sql)))}
     assert unexcused(scans) == ([], set())

@@ -15,6 +15,7 @@ from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 from tests.statements import statements
 
+
 def test_the_server_takes_every_statement_of_the_program(server: PostgresServer, store_url: str) -> None:
     server_of(store_url, MIGRATIONS, PATIENCE_S, None).engine.open().close()
     refused, count = [], 0
