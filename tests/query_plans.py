@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypedDict, get_args
 
 from benchmarks.filled_store import PLAN, note
 from planwright.checkpoints.thread_state.pruning import keep_newest, threads_with
@@ -95,6 +95,13 @@ def unexcused(scans: Mapping[str, Sequence[str]]) -> tuple[list[tuple[str, Seque
     return found, {*WHOLE, *IN_ORDER} - used
 
 
+class Page(TypedDict):
+    """Which rows a page has."""
+
+    limit: int
+    skipped: int
+
+
 class Watched:
     """An engine whose connections write down what they are asked: SQLite with values in their places."""
 
@@ -169,7 +176,7 @@ async def _find(stores: Stores, thread_id: str) -> None:
 
 def _readers() -> Iterator[Callable[[sqlite3.Connection], object]]:
     """Read what is put together of parts, with each part once."""
-    tenant, page = "default", {"limit": 50, "skipped": 100}
+    tenant, page = "default", Page(limit=50, skipped=100)
     for some in (
         *(runs.RunFilter(tenant, status=status) for status in ("", "running", "interrupted", "completed")),
         *(runs.RunFilter(tenant, agent="a"), runs.RunFilter(tenant, text="x")),

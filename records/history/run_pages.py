@@ -45,7 +45,7 @@ _AGENTS = f"""WITH RECURSIVE agents (agent) AS ({_AGENT.format(after="IS NOT NUL
     SELECT agent FROM agents WHERE agent IS NOT NULL LIMIT 200"""
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.request, r.answer, r.context, r.ended_at FROM runs r
     WHERE {_UNANSWERED} AND (:tenant IS NULL OR r.tenant = :tenant)
-    AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY +r.rowid DESC LIMIT 50"""  # few ask: they are sorted""
+    AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY +r.rowid DESC LIMIT 50"""  # few ask""
 _REQUESTS = """SELECT r.request FROM runs r WHERE r.tenant = ? AND r.status = 'completed'
     AND length(r.request) <= ? AND NOT EXISTS (SELECT 1 FROM forks f WHERE f.run_id = r.run_id)
     ORDER BY r.rowid DESC LIMIT ?"""
@@ -54,7 +54,8 @@ _THREADS = """SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM 
     LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = :tenant AND {which}
     GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT :most"""
 _HAS_STATE = "EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
-_BY_ID = f"r.rowid IN (SELECT rowid FROM runs WHERE thread_id = :thread) AND (r.status IN ('queued', 'paused') OR {_HAS_STATE})"
+_OF_THREAD = "r.rowid IN (SELECT rowid FROM runs WHERE thread_id = :thread)"
+_BY_ID = f"{_OF_THREAD} AND (r.status IN ('queued', 'paused') OR {_HAS_STATE})"
 _NEWER = f"r.rowid > :after AND {_HAS_STATE}"
 
 

@@ -14,7 +14,8 @@ _EVERY = "sessions s JOIN runs r USING (run_id) WHERE 1 = 1"
 _OPEN = "runs r CROSS JOIN sessions s WHERE s.run_id = r.run_id AND r.ended_at IS NULL"
 _ALONE = "sessions s WHERE 1 = 1"  # each is that of a run
 _CONDITIONS = {"tenant": "s.tenant = :tenant", "id": "s.run_id = :id"}
-_PAGE = f"SELECT {COLUMNS}, r.context, r.extended FROM {{rows}} ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"
+_PAGE = f"""SELECT {COLUMNS}, r.context, r.extended FROM {{rows}}
+    ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"""
 _COUNT = "SELECT count(*) FROM {rows}"
 
 
