@@ -15,7 +15,9 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, TypedDict, get_args
+from typing import Any, get_args
+
+from typing_extensions import TypedDict
 
 from benchmarks.filled_store import PLAN, note
 from planwright.checkpoints.thread_state.pruning import keep_newest, threads_with

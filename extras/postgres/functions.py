@@ -65,4 +65,4 @@ NUMBERS: tuple[str, ...] = tuple(
     f"CREATE INDEX IF NOT EXISTS {table}_rowid ON {table} (rowid)"
     for table in ("runs", "effects", "sessions", "memories")
 )
-"""Indexes of the numbers of rows, by which pages and the newest are read: SQLite's tables lie in that order."""
+"""Indexes of the numbers of rows, by which pages are read: SQLite's tables lie in that order."""
