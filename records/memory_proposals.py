@@ -70,9 +70,10 @@ class Proposals:
                     (memory["id"], run_id, at.isoformat(timespec="seconds"))
                     + (tenant, content_id(memory["text"])),
                 )
-            accepted = "SELECT * FROM proposals WHERE tenant = ? AND decided_by = ? AND status = 'accepted'"
-            rows = connection.execute(accepted, (tenant, run_id)).fetchall() if written else []
-            return [read_proposal(row) for row in rows]
+            accepted = """SELECT * FROM proposals WHERE tenant = ? AND memory_id = ? AND decided_by = ?
+                AND status = 'accepted'"""
+            places = ((tenant, memory["id"], run_id) for memory in written)
+            return [read_proposal(row) for place in places for row in connection.execute(accepted, place)]
 
         if not await self._database.read(memories, behind=()):
             return []
@@ -121,10 +122,11 @@ def _add(connection: sqlite3.Connection, lease: Lease, candidate: Candidate, at:
     tenant, run_id = lease.tenant, lease.run_id
     ids = (content_id(candidate.text), content_id(candidate.said))
     query = (
-        "SELECT 1 FROM proposals WHERE tenant = ?"
-        " AND (id IN (?, ?) OR (said_id IN (?, ?) AND run_id <> ?))"  # one sentence may hold two facts
+        "SELECT 1 FROM proposals WHERE tenant = ? AND id IN (?, ?) UNION ALL"
+        " SELECT 1 FROM proposals WHERE tenant = ? AND said_id IN (?, ?)"
+        " AND run_id <> ?"  # one sentence may hold two facts
     )
-    known = connection.execute(query, (tenant, *ids, *ids, run_id)).fetchone()
+    known = connection.execute(query, (tenant, *ids, tenant, *ids, run_id)).fetchone()
     if known or _remembered(connection, tenant, ids, candidate):
         return
     connection.execute(
@@ -166,6 +168,6 @@ def _of_run(connection: sqlite3.Connection, run_id: str) -> list[Proposal]:
 
 
 def _dealt_with(connection: sqlite3.Connection, run_id: str) -> bool:
-    query = "SELECT EXISTS (SELECT 1 FROM memories WHERE run_id = :run)"
-    query += " OR EXISTS (SELECT 1 FROM forgotten WHERE run_id = :run)"
+    query = """SELECT EXISTS (SELECT 1 FROM memories WHERE run_id = :run)
+        OR EXISTS (SELECT 1 FROM forgotten WHERE run_id = :run)"""
     return bool(connection.execute(query, {"run": run_id}).fetchone()[0])

@@ -1,7 +1,12 @@
 """The tables of `planwright.db`: those of the first release, and what later ones add as migrations.
 
-Every table carries tenant and run, so that a query can never reach into another's.
+Every table carries tenant and run, so that a query can never reach into another's. An index is no fact, and
+needs no migration: a store that lacks one gets it when it is opened, and an older program may open it then.
 """
+
+import re
+
+_INDEX = re.compile(r"\s*CREATE INDEX IF NOT EXISTS (\w+)")
 
 MIGRATIONS: tuple[str, ...] = (
     """
@@ -12,8 +17,13 @@ CREATE TABLE runs (
     lease_until REAL NOT NULL DEFAULT 0, cancelled_by TEXT, paused_for TEXT, paused_why TEXT,
     ends_as TEXT, pause_by TEXT, extended TEXT
 );
-CREATE INDEX runs_of_thread ON runs (thread_id, started_at);
-CREATE INDEX runs_open ON runs (status) WHERE ended_at IS NULL;
+CREATE INDEX IF NOT EXISTS runs_of_thread ON runs (thread_id, started_at);
+CREATE INDEX IF NOT EXISTS runs_open ON runs (status) WHERE ended_at IS NULL;
+CREATE INDEX IF NOT EXISTS runs_of_tenant ON runs (tenant);
+CREATE INDEX IF NOT EXISTS runs_of_status ON runs (tenant, status);
+CREATE INDEX IF NOT EXISTS runs_of_agent ON runs (tenant, json_extract(context, '$.agent'))
+    WHERE json_extract(context, '$.agent') IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_asking ON runs (ended_at) WHERE status = 'needs_input';
 CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL, title_hash TEXT);
 CREATE TABLE plans (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,
@@ -21,6 +31,7 @@ CREATE TABLE plans (
     kind TEXT NOT NULL DEFAULT 'plan', card TEXT,
     PRIMARY KEY (run_id, plan_hash)
 );
+CREATE INDEX IF NOT EXISTS plans_of_id ON plans (json_extract(plan, '$.plan_id')) WHERE kind = 'plan';
 CREATE TABLE gates (
     gate_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL,
     kind TEXT NOT NULL, step_uid TEXT, shown_hash TEXT NOT NULL, shown TEXT NOT NULL,
@@ -28,9 +39,9 @@ CREATE TABLE gates (
     decided_by TEXT, channel TEXT, reason TEXT, edited TEXT, remembered TEXT, approvals TEXT,
     card_hash TEXT, opened_s REAL, boot TEXT, effects TEXT, closes_s REAL, by_call TEXT
 );
-CREATE INDEX gates_of_run ON gates (run_id, status);
-CREATE INDEX gates_of_thread ON gates (thread_id, status);
-CREATE INDEX gates_open ON gates (status) WHERE status = 'open';
+CREATE INDEX IF NOT EXISTS gates_of_run ON gates (run_id, status);
+CREATE INDEX IF NOT EXISTS gates_of_thread ON gates (thread_id, status);
+CREATE INDEX IF NOT EXISTS gates_open ON gates (status) WHERE status = 'open';
 CREATE TABLE effects (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, thread_id TEXT NOT NULL, run_id TEXT NOT NULL,
     step_uid TEXT NOT NULL, attempt INTEGER NOT NULL, ordinal INTEGER NOT NULL, capability TEXT NOT NULL,
@@ -38,8 +49,10 @@ CREATE TABLE effects (
     error TEXT, intended_at TEXT NOT NULL, ended_at TEXT, code TEXT, unasked INTEGER NOT NULL DEFAULT 0,
     owner TEXT, first_key TEXT
 );
-CREATE INDEX effects_of_run ON effects (run_id);
-CREATE INDEX effects_of_call ON effects (thread_id, capability, args_hash);
+CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
+CREATE INDEX IF NOT EXISTS effects_of_call ON effects (thread_id, capability, args_hash);
+CREATE INDEX IF NOT EXISTS effects_of_tenant ON effects (tenant);
+CREATE INDEX IF NOT EXISTS effects_of_status ON effects (tenant, status);
 CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
     WHEN new.ended_at IS NOT NULL AND EXISTS (
         SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
@@ -49,24 +62,29 @@ CREATE TABLE steps (
     status TEXT NOT NULL, result TEXT NOT NULL, ended_at TEXT NOT NULL,
     PRIMARY KEY (run_id, uid)
 );
+CREATE INDEX IF NOT EXISTS steps_of_time ON steps (ended_at);
 CREATE TABLE journal (
     run_id TEXT NOT NULL, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, seq INTEGER NOT NULL,
     ts TEXT NOT NULL, type TEXT NOT NULL, key TEXT NOT NULL, data TEXT NOT NULL,
     PRIMARY KEY (run_id, key)
 );
-CREATE INDEX journal_of_run ON journal (run_id, seq);
+CREATE INDEX IF NOT EXISTS journal_of_run ON journal (run_id, seq);
+CREATE INDEX IF NOT EXISTS journal_of_models ON journal (ts) WHERE type = 'llm_call';
 CREATE TABLE usage (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, provider TEXT NOT NULL,
     kind TEXT NOT NULL, tokens INTEGER NOT NULL, cost INTEGER, calls INTEGER NOT NULL,
     settled INTEGER NOT NULL, expires_at REAL NOT NULL, at TEXT NOT NULL, lane TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX usage_of_run ON usage (run_id);
-CREATE INDEX usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
+CREATE INDEX IF NOT EXISTS usage_of_run ON usage (run_id);
+CREATE INDEX IF NOT EXISTS usage_of_time ON usage (at);
+CREATE INDEX IF NOT EXISTS usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
+CREATE INDEX IF NOT EXISTS usage_unpriced ON usage (tenant, provider, at)
+    WHERE kind = 'model' AND cost IS NULL;
 CREATE TABLE memories (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, text TEXT NOT NULL, tags TEXT NOT NULL,
     created_at TEXT NOT NULL
 );
-CREATE INDEX memories_of_run ON memories (run_id);
+CREATE INDEX IF NOT EXISTS memories_of_run ON memories (run_id);
 CREATE VIRTUAL TABLE memories_fts USING fts5 (text, tags, content='memories');
 CREATE TRIGGER memories_added AFTER INSERT ON memories BEGIN
     INSERT INTO memories_fts (rowid, text, tags) VALUES (new.rowid, new.text, new.tags); END;
@@ -78,6 +96,7 @@ CREATE TABLE forks (
     task TEXT NOT NULL, context_hash TEXT NOT NULL, again TEXT NOT NULL, created_at TEXT NOT NULL,
     undo INTEGER NOT NULL DEFAULT 0
 );
+CREATE INDEX IF NOT EXISTS forks_of_source ON forks (source_run);
 CREATE TABLE usage_days (
     tenant TEXT NOT NULL, provider TEXT NOT NULL, day TEXT NOT NULL, tokens INTEGER NOT NULL,
     cost INTEGER NOT NULL,
@@ -91,6 +110,7 @@ CREATE TABLE forgotten (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, memory_id TEXT NOT NULL,
     at TEXT NOT NULL
 );
+CREATE INDEX IF NOT EXISTS forgotten_of_run ON forgotten (run_id);
 CREATE TABLE chains (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL, hash TEXT NOT NULL,
     definition TEXT NOT NULL, made_at TEXT NOT NULL,
@@ -102,13 +122,17 @@ CREATE TABLE proposals (
     status TEXT NOT NULL, created_at TEXT NOT NULL, decided_at TEXT, decided_by TEXT, memory_id TEXT,
     PRIMARY KEY (tenant, id)
 );
-CREATE INDEX proposals_of_run ON proposals (run_id);
+CREATE INDEX IF NOT EXISTS proposals_of_run ON proposals (run_id);
+CREATE INDEX IF NOT EXISTS proposals_of_words ON proposals (tenant, said_id);
+CREATE INDEX IF NOT EXISTS proposals_of_memory ON proposals (tenant, memory_id);
+CREATE INDEX IF NOT EXISTS proposals_open ON proposals (tenant, created_at) WHERE status = 'proposed';
 CREATE TABLE compensations (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, source_run TEXT NOT NULL, effect_key TEXT NOT NULL,
     step_id TEXT NOT NULL,
     PRIMARY KEY (run_id, effect_key)
 );
-CREATE INDEX compensations_of_run ON compensations (source_run);
+CREATE INDEX IF NOT EXISTS compensations_of_run ON compensations (source_run);
+CREATE INDEX IF NOT EXISTS compensations_of_effect ON compensations (effect_key);
 CREATE TABLE own_parts (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, name TEXT NOT NULL,
     PRIMARY KEY (run_id, name)
@@ -117,7 +141,7 @@ CREATE TABLE file_versions (
     key TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, path TEXT NOT NULL,
     before TEXT NOT NULL, after TEXT NOT NULL, at TEXT NOT NULL
 );
-CREATE INDEX file_versions_of_path ON file_versions (tenant, path);
+CREATE INDEX IF NOT EXISTS file_versions_of_path ON file_versions (tenant, path);
 CREATE TABLE verdicts (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, key TEXT NOT NULL, plan_id TEXT NOT NULL,
     plan_hash TEXT NOT NULL, revision INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL,
@@ -156,12 +180,14 @@ CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN
     SELECT RAISE(ABORT, 'an entry of the audit chain is never changed'); END;
 CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN
     SELECT RAISE(ABORT, 'an entry of the audit chain is never removed'); END;
-CREATE INDEX audit_setbacks ON audit (n) WHERE kind = 'setback';
+CREATE INDEX IF NOT EXISTS audit_setbacks ON audit (n) WHERE kind = 'setback';
+CREATE INDEX IF NOT EXISTS audit_seals ON audit (run_id, n) WHERE kind = 'run';
 CREATE TABLE sessions (
     run_id TEXT PRIMARY KEY, thread_id TEXT NOT NULL, tenant TEXT NOT NULL, requested_at TEXT NOT NULL,
     expires_at TEXT NOT NULL, opened_s REAL, boot TEXT, breaks INTEGER NOT NULL DEFAULT 0,
     broken_token INTEGER, schedule TEXT, closes_s REAL
 );
+CREATE INDEX IF NOT EXISTS sessions_of_tenant ON sessions (tenant);
 CREATE TABLE extensions (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, n INTEGER NOT NULL, unit TEXT NOT NULL,
     amount REAL NOT NULL, given_by TEXT NOT NULL, at TEXT NOT NULL,
@@ -187,7 +213,7 @@ CREATE TABLE sign_ins (
     n INTEGER PRIMARY KEY, at TEXT NOT NULL, person TEXT NOT NULL, tenant TEXT NOT NULL, way TEXT NOT NULL,
     address TEXT NOT NULL, outcome TEXT NOT NULL
 );
-CREATE INDEX sign_ins_of_tenant ON sign_ins (tenant, n);
+CREATE INDEX IF NOT EXISTS sign_ins_of_tenant ON sign_ins (tenant, n);
 CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never changed'); END;
 CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
@@ -199,3 +225,9 @@ CREATE TABLE store_time (
 );
 """,
 )
+
+
+def indexes(migrations: tuple[str, ...]) -> dict[str, str]:
+    """Map the name of each index that migrations make to the statement that makes it."""
+    parts = (part for script in migrations for part in script.split(";\n"))
+    return {named[1]: part for part in parts if (named := _INDEX.match(part))}

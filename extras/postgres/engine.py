@@ -17,11 +17,12 @@ from planwright.domain.hashing import sha256
 from planwright.extras.postgres import errors
 from planwright.extras.postgres.address import Address
 from planwright.extras.postgres.connection import Connected, LifeOf, PostgresConnection, StoreCursor
-from planwright.extras.postgres.functions import FUNCTIONS, WORDS
-from planwright.extras.postgres.layout import as_postgres, statements
+from planwright.extras.postgres.functions import FUNCTIONS, NUMBERS, WORDS
+from planwright.extras.postgres.layout import as_postgres, numbered, statements
 from planwright.extras.postgres.pooler import refuse_pooler
 from planwright.extras.postgres.rows import row_factory
 from planwright.security.redaction.redactor import Redactor
+from planwright.store.migrations import indexes
 from planwright.store.store_errors import check_readable
 
 _LOG = logging.getLogger("planwright.checkpoints")
@@ -185,7 +186,8 @@ class PostgresEngine:
 
     def _bring_up_to_date(self, connection: Connected) -> None:
         """Make the schema and its tables, and what newer programs have added."""
-        wanted = (len(self._migrations), sha256([*FUNCTIONS, *WORDS]))
+        made = [*map(numbered, indexes(self._migrations).values()), *NUMBERS]
+        wanted = (len(self._migrations), sha256([*FUNCTIONS, *WORDS, *made]))
         schema, run = self.address.schema, connection.execute
         if _version(connection) == wanted:
             return
@@ -198,7 +200,7 @@ class PostgresEngine:
             done = (_version(connection) or (0, ""))[0]
             self._refuse_newer(_version(connection))
             texts = [as_postgres(text) for script in self._migrations[done:] for text in statements(script)]
-            for text in filter(None, (*texts, *FUNCTIONS, *WORDS)):
+            for text in filter(None, (*texts, *FUNCTIONS, *WORDS, *made)):
                 run(text)
             run("DELETE FROM store_version")
             run("INSERT INTO store_version VALUES ($1, $2)", wanted)

@@ -60,3 +60,9 @@ $$SELECT m.rowid, -ts_rank(m.words, q) FROM memories m, to_tsquery('simple', rep
 )
 """Run after the migrations: the index of words, the large contents, which lie beside a file of SQLite, and
 the name that a store keeps wherever its rows are put back."""
+
+NUMBERS: tuple[str, ...] = tuple(
+    f"CREATE INDEX IF NOT EXISTS {table}_rowid ON {table} (rowid)"
+    for table in ("runs", "effects", "sessions", "memories")
+)
+"""Indexes of the numbers of rows, by which pages are read: SQLite's tables lie in that order."""

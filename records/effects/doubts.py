@@ -36,9 +36,9 @@ from planwright.store.sealed_rows import EFFECTS
 
 # An intent counts once its step has ended, because another process may still be sending it. No run ends
 # with one. A chain is gone with its run: whether one was made matters to nobody.
-DOUBTFUL = f"""(e.status = 'in_doubt' OR (e.status = 'intent' AND EXISTS (
+DOUBTFUL = f"""e.status IN ('in_doubt', 'intent') AND (e.status = 'in_doubt' OR EXISTS (
         SELECT 1 FROM steps s WHERE s.run_id = e.run_id AND s.uid = e.step_uid
-        AND json_extract(s.result, '$.code') = 'in_doubt')))
+        AND json_extract(s.result, '$.code') = 'in_doubt'))
     AND e.capability != '{CREATE_CHAIN}'"""
 """Says of an effect `e` of a run `r` that it is in doubt, in SQL."""
 _OPEN = f"""SELECT e.* FROM effects e JOIN runs r USING (run_id)

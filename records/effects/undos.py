@@ -127,8 +127,9 @@ class Undos:
 def _check_built_on(connection: sqlite3.Connection, run_id: str) -> None:
     """Raise RunError while a fork that has not ended keeps results of a run: it takes them for done."""
     query = (
-        "SELECT r.run_id, r.thread_id FROM runs r JOIN forks f USING (run_id) JOIN steps s USING (run_id)"
-        " WHERE r.ended_at IS NULL AND json_extract(s.result, '$.kept_from') = ?"
+        "SELECT r.run_id, r.thread_id FROM runs r CROSS JOIN forks f CROSS JOIN steps s"
+        " WHERE f.run_id = r.run_id AND s.run_id = r.run_id AND r.ended_at IS NULL"
+        " AND json_extract(s.result, '$.kept_from') = ?"
     )
     if row := connection.execute(query, (run_id,)).fetchone():
         cause = f"run {row[0]} is a fork that goes on with what {run_id} has done, and has not ended"

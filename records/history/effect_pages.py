@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from planwright.records.effects.doubts import DOUBTFUL
 from planwright.records.history.rows import Row, count_of, rows_of
 
-_WHERE = f"""e.tenant = :tenant
-    AND (:status = '' OR e.status = :status OR (:status = 'in_doubt' AND {DOUBTFUL}))
-    AND (:text = '' OR instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
+_OF_TENANT = "e.tenant = :tenant"
+_TEXT = """(instr(lower(e.capability), lower(:text)) > 0 OR instr(lower(e.args), lower(:text)) > 0
     OR substr(e.key, 1, length(:text)) = :text)"""
-_FROM = "FROM effects e JOIN runs r ON r.run_id = e.run_id"
+_DOUBTFUL = f"e.rowid IN (SELECT e.rowid FROM effects e WHERE {_OF_TENANT} AND {DOUBTFUL})"
+_STATUS = {"": "", "in_doubt": _DOUBTFUL}
 _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, e.status, e.result, e.error,
     e.intended_at, e.ended_at, r.status AS run_status, r.ended_at AS run_ended,
     ({DOUBTFUL}) AS doubtful,
@@ -22,9 +22,11 @@ _PAGE = f"""SELECT e.key, e.run_id, e.step_uid, e.capability, e.effect, e.args, 
      ORDER BY g.kind = 'plan', g.rowid DESC LIMIT 1) AS approved_by,
     (SELECT c.run_id FROM compensations c WHERE c.source_run = e.run_id AND c.effect_key = e.key
      ORDER BY c.rowid DESC LIMIT 1) AS undone_by
-    {_FROM} WHERE {_WHERE} ORDER BY e.rowid DESC LIMIT :limit OFFSET :skipped"""
-_COUNT = f"SELECT count(*) {_FROM} WHERE {_WHERE}"
-_IN_DOUBT = f"SELECT count(*) {_FROM} WHERE e.tenant = ? AND {DOUBTFUL}"
+    FROM effects e JOIN runs r ON r.run_id = e.run_id
+    WHERE e.rowid IN (SELECT e.rowid FROM effects e WHERE {{where}}
+        ORDER BY e.rowid DESC LIMIT :limit OFFSET :skipped) ORDER BY e.rowid DESC"""
+_COUNT = "SELECT count(*) FROM effects e WHERE {where}"
+_IN_DOUBT = f"SELECT count(*) FROM effects e WHERE e.tenant = ? AND {DOUBTFUL}"
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,10 @@ class EffectPage:
 def effect_page(connection: sqlite3.Connection, wanted: EffectFilter, limit: int, skipped: int) -> EffectPage:
     """Read a page of at most `limit` effects, after the `skipped` newest."""
     place = {**vars(wanted), "limit": limit, "skipped": skipped}
+    conditions = _OF_TENANT, _STATUS.get(wanted.status, "e.status = :status"), _TEXT if wanted.text else ""
+    where = " AND ".join(filter(None, conditions))
     return EffectPage(
-        list(rows_of(connection, _PAGE, place)),
-        count_of(connection, _COUNT, place),
+        list(rows_of(connection, _PAGE.format(where=where), place)),
+        count_of(connection, _COUNT.format(where=where), place),
         count_of(connection, _IN_DOUBT, (wanted.tenant,)),
     )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 STATUS = """CASE WHEN r.status = 'running' AND instr(:interrupted, r.run_id) > 0
     THEN 'interrupted' ELSE r.status END"""
 """The status of a run `r` as it is shown; `:interrupted` holds ids that `interrupted_of` has found."""
-_RUNNING = "SELECT run_id, lease_token, owner, lease_until FROM runs WHERE status = 'running'"
+_RUNNING = """SELECT run_id, lease_token, owner, lease_until FROM runs
+    WHERE status = 'running' AND ended_at IS NULL"""
 
 
 @dataclass(frozen=True)

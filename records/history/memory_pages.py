@@ -14,9 +14,8 @@ _FROM = """FROM memories WHERE tenant = :tenant AND (:id IS NULL OR id = :id)
 _COLUMNS = "id, tenant, run_id, text, tags, created_at"  # PostgreSQL has the words of the search beside them
 _PAGE = f"SELECT {_COLUMNS} {_FROM} ORDER BY rowid DESC LIMIT :limit OFFSET :skipped"
 _COUNT = f"SELECT count(*) {_FROM}"
-_PROPOSALS = """SELECT * FROM proposals WHERE tenant = :tenant AND (:id IS NULL OR id = :id)
-    AND (:run IS NULL OR run_id = :run) AND (:every = 1 OR status = 'proposed')
-    ORDER BY created_at DESC, rowid DESC LIMIT :limit"""
+_PROPOSALS = """SELECT * FROM proposals WHERE {where} ORDER BY created_at DESC, rowid DESC LIMIT :limit"""
+_CONDITIONS = {"id": "id = :id", "run": "run_id = :run", "open": "status = 'proposed'"}
 
 
 @dataclass(frozen=True)
@@ -55,5 +54,6 @@ def memory_page(
 
 def proposal_rows(connection: sqlite3.Connection, wanted: MemoryFilter, limit: int = ALL) -> list[Row]:
     """List at most `limit` proposals, the newest first."""
-    place = {**vars(wanted), "every": int(wanted.every), "limit": limit}
-    return list(rows_of(connection, _PROPOSALS, place))
+    matters = {"id": wanted.id is not None, "run": wanted.run is not None, "open": not wanted.every}
+    where = " AND ".join(["tenant = :tenant", *(_CONDITIONS[name] for name in matters if matters[name])])
+    return list(rows_of(connection, _PROPOSALS.format(where=where), {**vars(wanted), "limit": limit}))

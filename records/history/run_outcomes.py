@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 
 from planwright.domain.hashing import whole_json
 from planwright.domain.results import StepResult
@@ -12,9 +13,9 @@ from planwright.records.history.rows import Row, rows_of
 
 ALL = 1 << 62  # more than there can be
 _COUNTS = {
-    "runs": "SELECT status, count(*) FROM runs GROUP BY status",
+    "runs": "SELECT status, count(*) FROM runs GROUP BY tenant, status",
     "gates": "SELECT kind, count(*) FROM gates WHERE status = 'open' GROUP BY kind",
-    "effects": "SELECT status, count(*) FROM effects GROUP BY status",
+    "effects": "SELECT status, count(*) FROM effects GROUP BY tenant, status",
 }
 _ENDED = """SELECT run_id, status, context, started_at FROM runs
     WHERE ended_at IS NOT NULL AND started_at >= ? AND (? IS NULL OR tenant = ?)
@@ -50,7 +51,12 @@ def run_ids(connection: sqlite3.Connection) -> list[str]:
 
 def counts_of_store(connection: sqlite3.Connection) -> dict[str, dict[str, int]]:
     """Count runs and effects by their status, and open gates by their kind."""
-    return {name: {row[0]: row[1] for row in connection.execute(query)} for name, query in _COUNTS.items()}
+    counts: dict[str, dict[str, int]] = {}
+    for name, query in _COUNTS.items():
+        counts[name] = Counter()
+        for status, count in connection.execute(query):
+            counts[name][status] += count
+    return counts
 
 
 def open_run_count(connection: sqlite3.Connection) -> int:

@@ -12,10 +12,14 @@ from planwright.records.history.rows import Row, count_of, rows_of
 
 _UNANSWERED = """r.status = 'needs_input' AND r.ended_at >= :asked_since
     AND NOT EXISTS (SELECT 1 FROM runs n WHERE n.thread_id = r.thread_id AND n.rowid > r.rowid)"""
+_WAITING = f"""SELECT r.rowid FROM runs r WHERE r.status = 'waiting' AND r.ended_at IS NULL
+    UNION ALL SELECT r.rowid FROM runs r WHERE {_UNANSWERED}"""
+_HELD = ("running", "interrupted")  # what a run is of these two, its row does not say
 _CONDITIONS = {
     "tenant": "r.tenant = :tenant",
-    "waiting": f"(r.status = 'waiting' OR ({_UNANSWERED}))",
-    "status": f"{STATUS} = :status",
+    "waiting": f"r.rowid IN ({_WAITING})",
+    "held": f"r.status = 'running' AND {STATUS} = :status",
+    "status": "r.status = :status",
     "agent": "json_extract(r.context, '$.agent') = :agent",
     "text": "(instr(lower(r.request), lower(:text)) > 0 OR :text IN (r.run_id, r.thread_id))",
 }
@@ -27,15 +31,21 @@ _PAGE = f"""SELECT r.run_id, r.thread_id, r.tenant, {STATUS} AS status, r.paused
     (SELECT count(*) FROM effects e WHERE e.run_id = r.run_id AND {DOUBTFUL}) AS in_doubt,
     (SELECT sum(u.cost) FROM usage u WHERE u.run_id = r.run_id AND u.settled = 1) AS cost
     FROM runs r LEFT JOIN threads t ON t.thread_id = r.thread_id
-    WHERE {{where}} ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped"""
+    WHERE r.rowid IN (SELECT r.rowid FROM runs r WHERE {{where}}
+        ORDER BY r.rowid DESC LIMIT :limit OFFSET :skipped) ORDER BY r.rowid DESC"""
 _COUNT = "SELECT count(*) FROM runs r WHERE {where}"
-_STATUSES = f"""SELECT {STATUS} AS name, count(*) AS count FROM runs r WHERE r.tenant = :tenant
-    GROUP BY name ORDER BY name"""
-_AGENTS = """SELECT DISTINCT json_extract(context, '$.agent') AS agent FROM runs
-    WHERE tenant = ? AND json_extract(context, '$.agent') IS NOT NULL ORDER BY agent LIMIT 200"""
+_STATUSES = f"""SELECT r.status AS name, count(*) AS count FROM runs r
+    WHERE r.tenant = :tenant AND r.status <> 'running' GROUP BY r.status
+    UNION ALL SELECT {STATUS} AS name, count(*) AS count FROM runs r
+    WHERE r.tenant = :tenant AND r.status = 'running' AND r.ended_at IS NULL GROUP BY 1 ORDER BY 1"""
+_AGENT = """SELECT min(json_extract(context, '$.agent')) FROM runs
+    WHERE tenant = :tenant AND json_extract(context, '$.agent') {after}"""
+_AGENTS = f"""WITH RECURSIVE agents (agent) AS ({_AGENT.format(after="IS NOT NULL")}
+    UNION ALL SELECT ({_AGENT.format(after="> agents.agent")}) FROM agents WHERE agent IS NOT NULL)
+    SELECT agent FROM agents WHERE agent IS NOT NULL LIMIT 200"""
 _QUESTIONS = f"""SELECT r.run_id, r.thread_id, r.request, r.answer, r.context, r.ended_at FROM runs r
     WHERE {_UNANSWERED} AND (:tenant IS NULL OR r.tenant = :tenant)
-    AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY r.rowid DESC LIMIT 50"""
+    AND (:id = '' OR :id IN (r.thread_id, r.run_id)) ORDER BY +r.rowid DESC LIMIT 50"""  # few ask""
 _REQUESTS = """SELECT r.request FROM runs r WHERE r.tenant = ? AND r.status = 'completed'
     AND length(r.request) <= ? AND NOT EXISTS (SELECT 1 FROM forks f WHERE f.run_id = r.run_id)
     ORDER BY r.rowid DESC LIMIT ?"""
@@ -44,7 +54,8 @@ _THREADS = """SELECT max(r.rowid), r.thread_id, coalesce(max(t.title), '') FROM 
     LEFT JOIN threads t ON t.thread_id = r.thread_id WHERE r.tenant = :tenant AND {which}
     GROUP BY r.thread_id ORDER BY max(r.rowid) DESC LIMIT :most"""
 _HAS_STATE = "EXISTS (SELECT 1 FROM checkpoints c WHERE c.thread_id = r.thread_id)"
-_BY_ID = f"r.thread_id = :thread AND (r.status IN ('queued', 'paused', 'budget_exceeded') OR {_HAS_STATE})"
+_OF_THREAD = "r.rowid IN (SELECT rowid FROM runs WHERE thread_id = :thread)"
+_BY_ID = f"{_OF_THREAD} AND (r.status IN ('queued', 'paused', 'budget_exceeded') OR {_HAS_STATE})"
 _NEWER = f"r.rowid > :after AND {_HAS_STATE}"
 
 
@@ -90,7 +101,9 @@ class RunChoices:
 
 def runs_page(connection: sqlite3.Connection, wanted: RunFilter, limit: int, skipped: int) -> RunPage:
     """Read a page of at most `limit` runs, after the `skipped` newest."""
-    matters = {**vars(wanted), "tenant": wanted.tenant is not None}
+    held = wanted.status in _HELD
+    status = {"held": held, "status": wanted.status and not held}
+    matters = {**vars(wanted), **status, "tenant": wanted.tenant is not None}
     where = " AND ".join(text for name, text in _CONDITIONS.items() if matters[name]) or "1 = 1"
     place = {**vars(wanted), "limit": limit, "skipped": skipped}
     rows = list(rows_of(connection, _PAGE.format(where=where), place))
@@ -100,7 +113,7 @@ def runs_page(connection: sqlite3.Connection, wanted: RunFilter, limit: int, ski
 def run_choices(connection: sqlite3.Connection, wanted: RunFilter) -> RunChoices:
     """Count the runs of a tenant by status, and name the agents that have done them."""
     statuses = {row["name"]: row["count"] for row in rows_of(connection, _STATUSES, vars(wanted))}
-    return RunChoices(statuses, [str(row[0]) for row in connection.execute(_AGENTS, (wanted.tenant,))])
+    return RunChoices(statuses, [str(row[0]) for row in connection.execute(_AGENTS, vars(wanted))])
 
 
 def unanswered(connection: sqlite3.Connection, wanted: RunFilter, which: str = "") -> list[Row]:

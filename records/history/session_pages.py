@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from planwright.records.history.rows import count_of
 from planwright.records.queue.session import COLUMNS, Session, session_of
 
-_FROM = """FROM sessions s JOIN runs r USING (run_id)
-    WHERE (:tenant IS NULL OR r.tenant = :tenant) AND (:open = 0 OR r.ended_at IS NULL)
-    AND (:id IS NULL OR r.run_id = :id)"""
-_PAGE = f"""SELECT {COLUMNS}, r.context, r.extended {_FROM}
+_EVERY = "sessions s JOIN runs r USING (run_id) WHERE 1 = 1"
+_OPEN = "runs r CROSS JOIN sessions s WHERE s.run_id = r.run_id AND r.ended_at IS NULL"
+_ALONE = "sessions s WHERE 1 = 1"  # each is that of a run
+_CONDITIONS = {"tenant": "s.tenant = :tenant", "id": "s.run_id = :id"}
+_PAGE = f"""SELECT {COLUMNS}, r.context, r.extended FROM {{rows}}
     ORDER BY s.rowid DESC LIMIT :limit OFFSET :skipped"""
-_COUNT = f"SELECT count(*) {_FROM}"
+_COUNT = "SELECT count(*) FROM {rows}"
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,13 @@ def session_page(
     connection: sqlite3.Connection, wanted: SessionFilter, limit: int, skipped: int
 ) -> SessionPage:
     """Read a page of at most `limit` sessions, after the `skipped` newest."""
-    place = {**vars(wanted), "open": int(wanted.open), "limit": limit, "skipped": skipped}
-    rows = [
+    conditions = [text for name, text in _CONDITIONS.items() if getattr(wanted, name) is not None]
+    rows, counted = (
+        " AND ".join([table, *conditions]) for table in ((_OPEN, _OPEN) if wanted.open else (_EVERY, _ALONE))
+    )
+    place = {**vars(wanted), "limit": limit, "skipped": skipped}
+    sessions = [
         SessionRow(session_of(row), json.loads(row["context"]), row["extended"])
-        for row in connection.execute(_PAGE, place)
+        for row in connection.execute(_PAGE.format(rows=rows), place)
     ]
-    return SessionPage(rows, count_of(connection, _COUNT, place))
+    return SessionPage(sessions, count_of(connection, _COUNT.format(rows=counted), place))

@@ -6,7 +6,8 @@ import sqlite3
 from typing import Literal
 
 Kind = Literal["run", "gate"]
-_STARTS = "substr({id}, 1, length(:name)) = :name"
+_STARTS = "{id} >= :name AND {id} < :after"
+_LAST = chr(0x10FFFF)  # no id has it, and it comes after all that one may have
 _BEGINNING = {
     "run": f"""SELECT run_id AS id FROM runs WHERE {_STARTS.format(id="run_id")}
         UNION SELECT thread_id FROM runs WHERE {_STARTS.format(id="thread_id")} LIMIT :most""",
@@ -22,7 +23,7 @@ _NEWEST = {
 
 def ids_beginning(connection: sqlite3.Connection, kind: Kind, name: str, most: int) -> list[str]:
     """List at most so many ids, of runs or gates and of their threads, that begin with a text."""
-    rows = connection.execute(_BEGINNING[kind], {"name": name, "most": most})
+    rows = connection.execute(_BEGINNING[kind], {"name": name, "after": name + _LAST, "most": most})
     return [str(row[0]) for row in rows]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,24 +24,25 @@ _NAMES = {
     "agent": (_AGENT, _AGENT, _AGENT),
 }
 """What a group is named by: in the table of usage, in that of steps ("" for none), and in the journal."""
-_MODELS = """SELECT {name} AS name, count(*) AS model_calls, coalesce(sum(u.tokens), 0) AS tokens,
+_MODELS = """SELECT {names}, count(*) AS model_calls, coalesce(sum(u.tokens), 0) AS tokens,
     coalesce(sum(u.cost), 0) AS cost, sum(CASE WHEN u.cost IS NULL THEN 1 ELSE 0 END) AS unpriced,
     sum(CASE WHEN u.settled = 0 THEN 1 ELSE 0 END) AS reserved
-    FROM usage u LEFT JOIN runs r ON r.run_id = u.run_id
+    FROM usage u {agents}
     WHERE (:tenant IS NULL OR u.tenant = :tenant) AND u.at >= :since AND u.kind = 'model'
-    AND (u.settled = 1 OR u.expires_at > :now) GROUP BY 1 ORDER BY 1"""
-_CALLS = """SELECT {name} AS name, count(*) AS calls FROM steps s JOIN runs r ON r.run_id = s.run_id
+    AND (u.settled = 1 OR u.expires_at > :now) GROUP BY {groups}"""
+_CALLS = """SELECT {names}, count(*) AS calls FROM steps s {agents}
     WHERE (:tenant IS NULL OR s.tenant = :tenant) AND s.ended_at >= :since
     AND s.status IN ('completed', 'failed') AND json_extract(s.result, '$.capability') <> 'agent'
     AND coalesce(json_extract(s.result, '$.kept_from'), '') = ''
-    GROUP BY 1 ORDER BY 1"""
-_CACHED = """SELECT {name} AS name, sum(json_extract(j.data, '$.cached_tokens')) AS cached_tokens,
+    GROUP BY {groups}"""
+_CACHED = """SELECT {names}, sum(json_extract(j.data, '$.cached_tokens')) AS cached_tokens,
     sum(json_extract(j.data, '$.input_tokens')) AS input_tokens
-    FROM journal j JOIN runs r ON r.run_id = j.run_id
+    FROM journal j {agents}
     WHERE j.type = 'llm_call' AND json_extract(j.data, '$.error') IS NULL
-    AND (:tenant IS NULL OR j.tenant = :tenant) AND j.ts >= :since GROUP BY 1"""
+    AND (:tenant IS NULL OR j.tenant = :tenant) AND j.ts >= :since GROUP BY {groups}"""
 _RESERVED = """SELECT count(*) AS count, coalesce(sum(tokens), 0) AS tokens, coalesce(sum(cost), 0) AS cost
     FROM usage WHERE settled = 0 AND kind = 'model' AND (expires_at > :now) = :open"""
+_TENANTS = """SELECT tenant FROM usage_days UNION SELECT tenant FROM usage WHERE settled = 0 ORDER BY 1"""
 _UNPRICED = """SELECT count(*) FROM usage WHERE kind = 'model' AND tenant = ? AND provider = ?
     AND at >= ? AND at < ? AND settled = 1 AND cost IS NULL"""
 
@@ -83,15 +85,26 @@ class UsageScope:
 
 def used_by(connection: sqlite3.Connection, by: By, scope: UsageScope) -> list[Used]:
     """Sum up what was used, by name."""
+    return used_by_each(connection, (by,), scope)[0]
+
+
+def used_by_each(connection: sqlite3.Connection, ways: Sequence[By], scope: UsageScope) -> list[list[Used]]:
+    """Sum up what was used, by name, in several ways at once: each reads the same rows."""
     place = {"tenant": scope.tenant, "since": scope.since, "now": scope.now.timestamp()}
-    model, call, sent = _NAMES[by]
-    used: dict[str, dict[str, int]] = {}
-    for query, column in ((_MODELS, model), (_CALLS, call), (_CACHED, sent)):
-        for row in rows_of(connection, query.format(name=column), place) if column else ():
-            counts = {key: int(value or 0) for key, value in row.items() if key != "name"}
-            if query is not _CACHED or row["name"] in used:
-                used.setdefault(row["name"], {}).update(counts)
-    return [Used(name, **used[name]) for name in sorted(used)]
+    agents = "LEFT JOIN runs r USING (run_id)" if "agent" in ways else ""
+    used: list[dict[str, Counter[str]]] = [{} for _ in ways]
+    for table, query in enumerate((_MODELS, _CALLS, _CACHED)):
+        columns = {number: column for number, by in enumerate(ways) if (column := _NAMES[by][table])}
+        names = ", ".join(f"{column} AS name_{number}" for number, column in columns.items())
+        groups = ", ".join(str(nth) for nth in range(1, len(columns) + 1))
+        text = query.format(names=names, agents=agents, groups=groups)
+        for row in rows_of(connection, text, place) if columns else ():
+            counts = {key: int(value or 0) for key, value in row.items() if not key.startswith("name_")}
+            for number in columns:
+                name = row[f"name_{number}"]
+                if query is not _CACHED or name in used[number]:
+                    used[number].setdefault(name, Counter()).update(counts)
+    return [[Used(name, **sums[name]) for name in sorted(sums)] for sums in used]
 
 
 def limits_of(
@@ -117,7 +130,7 @@ def unpriced_in(connection: sqlite3.Connection, tenant: str, limit: Limit) -> in
 
 def tenants_with_use(connection: sqlite3.Connection) -> Sequence[str]:
     """Name the tenants that have used anything."""
-    return [str(row[0]) for row in connection.execute("SELECT DISTINCT tenant FROM usage ORDER BY tenant")]
+    return [str(row[0]) for row in connection.execute(_TENANTS)]
 
 
 def reserved(connection: sqlite3.Connection, now: datetime, *, is_open: bool) -> Row:

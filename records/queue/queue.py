@@ -32,7 +32,8 @@ Standing = Literal["in time", "maybe late", "late"]
 MOST_FREE = 100
 """Most runs that nobody holds in one list of what may go on: thousands may be ready at once."""
 _OPEN = """SELECT r.run_id, r.status, r.paused_for, r.cancelled_by, r.lease_until, s.opened_s, s.closes_s,
-    s.expires_at FROM sessions s JOIN runs r USING (run_id) WHERE r.ended_at IS NULL ORDER BY s.rowid"""
+    s.expires_at FROM runs r CROSS JOIN sessions s WHERE s.run_id = r.run_id AND r.ended_at IS NULL
+    ORDER BY s.rowid"""
 _QUEUED = "SELECT * FROM runs WHERE run_id = ?"
 _GATES = """SELECT g.run_id, g.closes_s, g.expires_at FROM gates g JOIN sessions s USING (run_id)
     JOIN runs r USING (run_id) WHERE g.status = 'open' AND r.ended_at IS NULL"""
@@ -175,7 +176,8 @@ def _may_go_on(row: sqlite3.Row, *, undecided: bool) -> bool:
 
 def refuse_full(connection: sqlite3.Connection, capacity: int) -> None:
     """Raise QueueFull where as many runs are queued as may be."""
-    queued = connection.execute("SELECT count(*) FROM runs WHERE status = 'queued'").fetchone()[0]
+    query = "SELECT count(*) FROM runs WHERE status = 'queued' AND ended_at IS NULL"
+    queued = connection.execute(query).fetchone()[0]
     if queued >= capacity:
         raise QueueFull(
             f"{queued} runs are queued, and queue.capacity allows {capacity}; nothing was queued",

@@ -51,7 +51,7 @@ class ScheduleRuns:
             if newest >= time.due.isoformat() if newest else kept_before:
                 return False
             query = (
-                "SELECT 1 FROM sessions s JOIN runs r USING (run_id) WHERE s.schedule = ?"
+                "SELECT 1 FROM runs r CROSS JOIN sessions s WHERE s.run_id = r.run_id AND s.schedule = ?"
                 " AND r.ended_at IS NULL"
             )
             open_ = connection.execute(query, (time.name,)).fetchone()

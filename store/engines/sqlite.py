@@ -13,6 +13,7 @@ from planwright.domain.errors import PlanwrightError, StoreFailed
 from planwright.security.redaction.connection import RedactedConnection
 from planwright.security.redaction.redactor import Redactor
 from planwright.store.log_check import set_aside
+from planwright.store.migrations import indexes
 from planwright.store.private_files import private_database
 from planwright.store.store_errors import BROKEN, refuse_other, store_error, store_version
 from planwright.store.store_files import read_only
@@ -133,7 +134,7 @@ class SqliteEngine:
                 connection.execute("PRAGMA journal_mode=WAL")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        if store_version(connection) == len(self._migrations):
+        if store_version(connection) == len(self._migrations) and not self._lacking(connection):
             return
         connection.execute("BEGIN IMMEDIATE")
         done = store_version(connection)
@@ -143,9 +144,16 @@ class SqliteEngine:
             for statement in filter(str.strip, script.split(";\n")):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version={number}")
+        for statement in self._lacking(connection):
+            connection.execute(statement)
         connection.execute("COMMIT")
         if 0 < done < len(self._migrations):
             _LOG.info("%s migrated from version %d to %d", self._path.name, done, len(self._migrations))
+
+    def _lacking(self, connection: sqlite3.Connection) -> list[str]:
+        """List what makes the indexes that a store does not have, as one of an earlier program."""
+        there = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'index'")}
+        return [text for name, text in indexes(self._migrations).items() if name not in there]
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -249,6 +249,18 @@ def test_an_old_file_gets_only_the_migrations_it_lacks(tmp_path: Path) -> None:
     assert rows == [("kept", "new")]
 
 
+def test_an_old_file_gets_the_indexes_it_lacks_and_a_program_that_knows_none_opens_it(tmp_path: Path) -> None:
+    index = "CREATE INDEX IF NOT EXISTS notes_text ON notes (text)"
+    for text, migrations in (("a", TABLE), ("b", (f"{TABLE[0]};\n{index};\n", *TABLE[1:])), ("c", TABLE)):
+        database = Database(tmp_path / "notes.db", migrations)
+        database.call("note", insert(text))
+        database.close()
+    with sqlite3.connect(tmp_path / "notes.db") as store:
+        query = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+        assert ([*store.execute(query)], texts(tmp_path / "notes.db")) == ([("notes_text",)], ["a", "b", "c"])
+        assert store.execute("PRAGMA user_version").fetchone()[0] == len(TABLE)
+
+
 def test_a_migration_that_fails_changes_nothing_and_leaves_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     broken = Database(path, (*TABLE, "CREATE TABLE broken (;"), busy_timeout_s=0.1)

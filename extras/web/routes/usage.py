@@ -23,7 +23,7 @@ from planwright.extras.web.view_models.usage_page import (
     run_limits,
 )
 from planwright.records.history.run_outcomes import ended_runs
-from planwright.records.history.usage_history import UsageScope, limits_of, used_by
+from planwright.records.history.usage_history import UsageScope, limits_of, used_by_each
 
 GROUPS: tuple[By, ...] = get_args(By)
 MOST_RUNS = 500  # each costs seven short reads
@@ -40,7 +40,7 @@ async def serve_usage(request: Request) -> Response:
     now, count = parts.agent.door.clock(), _period(request)
     since = (now - timedelta(days=count - 1)).date().isoformat()
     scope = UsageScope(now, tenant, since)
-    days, providers, agents = [await parts.read(used_by, by, scope) for by in ("day", "provider", "agent")]
+    days, providers, agents = await parts.read(used_by_each, ("day", "provider", "agent"), scope)
     limits = await parts.read(limits_of, [tenant], parts.settings.providers, now)
     values = {
         "period": count,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -280,6 +281,18 @@ def test_a_store_of_a_newer_program_is_left_as_it_is(opened: Open, store_url: st
     for open_it in (older.open, older.open_checked):
         with pytest.raises(SetupError, match="written by a newer planwright"):
             open_it()
+
+
+def test_a_store_gets_the_indexes_it_lacks(store_url: str) -> None:
+    lacking = tuple(re.sub(r"CREATE INDEX IF NOT EXISTS audit_seals .*;", "", text) for text in MIGRATIONS)
+    query = (
+        "SELECT count(*) FROM pg_indexes WHERE indexname = 'audit_seals' AND schemaname = current_schema()"
+    )
+    counts = []
+    for migrations in (lacking, MIGRATIONS, lacking):  # the last is a program of before: it leaves the index
+        with closing(server_of(store_url, migrations, PATIENCE_S, None).engine.open()) as session:
+            counts.append(session.execute(query).fetchone()[0])
+    assert counts == [0, 1, 1]
 
 
 def test_many_open_a_new_store_at_once(opened: Open) -> None:
