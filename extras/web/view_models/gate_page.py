@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
 
@@ -217,11 +217,7 @@ def _step(step: Card, card: Card) -> AskedCall:
         notes.append(f"undone by {undo.get('capability')}")
     for edge in _list(step, "follows"):
         notes.append(f"after {edge['after']}, because both use {edge['both_use']}")
-    return _with(call, notes, str(_mapping(card.get("done")).get(str(step["id"]), "")))
-
-
-def _with(call: AskedCall, notes: Sequence[str], done: str) -> AskedCall:
-    return AskedCall(**{**vars(call), "notes": notes, "done": done})
+    return replace(call, notes=notes, done=str(_mapping(card.get("done")).get(str(step["id"]), "")))
 
 
 def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCall:
