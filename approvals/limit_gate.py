@@ -30,7 +30,7 @@ class LimitGates:
         self._stores = stores
         self._settings = settings
 
-    async def more_of(self, invocation: Invocation, profile: RunProfile, error: BudgetExceeded) -> bool:
+    async def more_of(self, profile: RunProfile, invocation: Invocation, error: BudgetExceeded) -> bool:
         """Say whether a person has given more of what is spent; it is in force in the run then.
 
         `profile` is what is in force where nobody has given more. Where nobody can be asked, and where nobody

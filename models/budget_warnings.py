@@ -18,7 +18,9 @@ async def warn(
 ) -> None:
     """Tell which limits of the run, and of the provider that was asked, are nearly used up."""
     limits, now = invocation.profile.limits, invocation.clock()
-    if (limits.tokens, limits.tool_calls, limits.cost) != (None, None, None) or is_limited(within):
+    if (limits.tokens, limits.model_calls, limits.tool_calls, limits.cost) != (None,) * 4 or is_limited(
+        within
+    ):
         for limit in await budgets.near(invocation.lease, limits, now, provider, within):
             invocation.emit("budget_update", warning_fields(limit), limit.key)
     if limits.wall_clock_s is not None:

@@ -184,12 +184,9 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> None:
-            cancelled = connection.execute(
-                "UPDATE runs SET cancelled_by=?, ends_as=CASE status WHEN 'budget_exceeded' THEN status"
-                " ELSE ? END WHERE run_id=? AND ended_at IS NULL",
-                (by, ends_as, run_id),
-            )
-            if not cancelled.rowcount:
+            query = """UPDATE runs SET cancelled_by=?, ends_as=CASE status WHEN 'budget_exceeded' THEN status
+                ELSE ? END WHERE run_id=? AND ended_at IS NULL"""
+            if not connection.execute(query, (by, ends_as, run_id)).rowcount:
                 raise RunError(f"run {run_id} has ended", f"see how: planwright show {run_id}")
             close_gates(connection, run_id, at, by)
 

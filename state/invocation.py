@@ -38,7 +38,7 @@ _PLACE = ("langgraph_node", "langgraph_checkpoint_ns", "langgraph_path")
 Record = Callable[[Event, str], None]
 
 
-async def nobody_gives_more(error: BudgetExceeded) -> bool:
+async def nobody_gives_more(invocation: Invocation, error: BudgetExceeded) -> bool:
     """Leave a limit as it is: there is nobody to be asked, and no run to be put down."""
     return False
 
@@ -88,7 +88,7 @@ class Invocation:
     """Why the run is put down without an end: a provider that is away, or a limit; None while it is not."""
     told: str = ""
     """What came of the run so far, as it is told where the run is put down; "" for what is on record."""
-    more_of: Callable[[BudgetExceeded], Awaitable[bool]] = nobody_gives_more
+    more_of: Callable[[Invocation, BudgetExceeded], Awaitable[bool]] = nobody_gives_more
     """Says whether a person gives more of what is spent; it asks, or puts the run down where nobody can."""
     limits_asked: set[str] = field(default_factory=set)
     """Gates at which this invocation waits for more of a limit: what meets it beside that asks no more."""
@@ -146,7 +146,7 @@ class Invocation:
         """
         if isinstance(error, ModelUnavailable) and error.is_away:
             self.put_down(error)
-        return isinstance(error, BudgetExceeded) and not self.cancelled_by and await self.more_of(error)
+        return isinstance(error, BudgetExceeded) and not self.cancelled_by and await self.more_of(self, error)
 
     def put_down(self, error: ModelUnavailable | BudgetExceeded) -> NoReturn:
         """Put the run down without an end: the node that could not go on begins anew when the run does."""

@@ -32,9 +32,11 @@ storage.url tracing.langsmith
 """.split()
 OPENS = """
 agents.*.instructions agents.*.limits.cost agents.*.limits.effects agents.*.limits.effects_per_minute
-agents.*.limits.tokens agents.*.limits.tool_calls agents.*.limits.wall_clock_s approval.plan
-approval.plan_risk approval.risk approval.tool_risk audit.anchor budgets.run.cost
-budgets.run.effects budgets.run.effects_per_minute budgets.run.tokens budgets.run.tool_calls
+agents.*.limits.model_calls agents.*.limits.tokens agents.*.limits.tool_calls
+agents.*.limits.wall_clock_s
+approval.plan approval.plan_risk approval.risk approval.tool_risk audit.anchor budgets.run.cost
+budgets.run.effects budgets.run.effects_per_minute budgets.run.model_calls budgets.run.tokens
+budgets.run.tool_calls
 budgets.run.wall_clock_s critic.strictness egress.allow egress.idempotent files.allow files.types
 files.readable mail.ca_file mcp.*.mode mcp.*.tools.*.effect mcp.*.tools.*.mode mcp.*.tools.*.risk
 memory.proposals people.*.identity people.*.name people.*.rights people.*.tenant

@@ -195,7 +195,7 @@ class Door:
             stores.journal.keys(run.run_id),
             stores.work_times.of(run.run_id),
         )
-        invocation = Invocation(
+        return Invocation(
             lease=lease,
             context=read_context(run.context),
             profile=with_more(profile, run.extended),
@@ -214,9 +214,8 @@ class Door:
             redactor=self.redactor,
             listeners=(log_event, spans.hear) if spans.on else (log_event,),
             spans=spans,
+            more_of=partial(self._limits.more_of, profile),
         )
-        invocation.more_of = partial(self._limits.more_of, invocation, profile)
-        return invocation
 
     async def migrate(self, thread_id: str, snapshot: str | None, by: str) -> list[str]:
         """Put on record that a run goes on with what is here now; return what differs from before.

@@ -104,3 +104,16 @@ def test_every_status_has_the_exit_code_of_the_table(status: RunStatus) -> None:
         "timeout": 124,
     }
     assert EXIT[status] == table[status]
+
+
+def test_a_run_at_a_limit_ends_with_6_and_goes_on_with_more_of_it(desk: Desk) -> None:
+    desk.settings("[budgets.run]\ntool_calls = 0\n")
+    done = desk.run("run", "What tickets are open?")
+    (run_id,) = desk.rows("SELECT run_id FROM runs")[0]
+    assert done.code == 6
+    assert f"planwright extend {run_id} --tool-calls" in done.stderr
+    assert desk.run("resume", run_id).code == 6
+    given = desk.run("extend", run_id, "--tool-calls", "5", "--model-calls", "5", "--effects-per-minute", "5")
+    assert (given.code, given.stdout.splitlines()[-1].split()[:3]) == (0, ["go", "on:", "planwright"])
+    done = desk.run("resume", run_id)
+    assert (done.code, desk.rows("SELECT status FROM runs")) == (0, [("completed",)])

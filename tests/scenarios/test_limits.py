@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from langchain_core.messages import AIMessage
@@ -25,6 +25,7 @@ from planwright.settings.settings import load
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
+    from planwright.records.extensions import Unit
     from tests.scenarios.conftest import Scene
 
 ALL = [f"w{n}" for n in range(5)]
@@ -205,7 +206,7 @@ def test_a_run_that_nobody_watches_is_put_down_at_a_limit_and_goes_on_with_more(
     assert done == ALL[: len(done)]
     again = stage.work() if background else scene.recover(stage.agent)
     assert (again["status"], stage.prompts, scene.done) == ("budget_exceeded", prompts, done)
-    stage.agent.extend(scene.thread, {unit: MORE[unit]})
+    stage.agent.extend(scene.thread, {cast("Unit", unit): MORE[unit]})
     if background:
         stage.agent.loop.call(lambda: stage.agent.stores.sessions.resume(scene.thread, "ann"))
     out = stage.work() if background else scene.recover(stage.agent)

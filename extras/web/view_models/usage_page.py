@@ -24,7 +24,7 @@ SHARES = {
     "escalation": "runs that asked about a failure",
     "lane_success": "steps by agents that succeeded",
 }
-_RUN_LIMITS = ("tokens", "tool_calls", "cost", "wall_clock_s", "effects", "effects_per_minute")
+_RUN_LIMITS = ("tokens", "model_calls", "tool_calls", "cost", "wall_clock_s", "effects", "effects_per_minute")
 
 
 @dataclass(frozen=True)
