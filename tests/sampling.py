@@ -1,7 +1,7 @@
 """What a run of the tests plays of all that there is; `pytest --whole` plays everything.
 
 A plain run plays what is quick, `--long` what is marked `@pytest.mark.long`: it keeps a worker busy for about
-two seconds or more, or varies what a quick test plays. `@pytest.mark.sweep` is for what both are too short for.
+two seconds or more, or varies what a quick test plays. Only a whole run plays a `@pytest.mark.sweep`.
 `@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
 same ones. Of one whose cases play a run each, two are kept where nothing else is said.
 `pytest --few` keeps one case of every quick function, the last, so that each is played on one more Python,

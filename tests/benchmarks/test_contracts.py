@@ -23,6 +23,8 @@ def test_twelve_kinds_each_with_a_name_and_a_source_in_every_case() -> None:
     }
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "case", "streams", "then"),
     [

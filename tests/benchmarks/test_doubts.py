@@ -23,6 +23,7 @@ def bench(folder: Path, *options: str) -> tuple[int, str, dict[str, float]]:
         return code, process.stdout, json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_a_truthful_person_ends_with_every_effect_once_in_every_shape(tmp_path: Path) -> None:
     code, printed, figures = bench(tmp_path, "--trials", "12")
     assert (code, figures["trials"]) == (0, 12), printed

@@ -22,7 +22,7 @@ from tests.wire.scripted_server import Reply, ScriptedServer, calls, says
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 
 WRITE = {"name": "w", "text": "Dear all, the meeting is on"}
 STEP = {"id": "s1", "description": "Write", "tool_hints": ["work.write"], "params": {}}

@@ -20,6 +20,8 @@ from planwright.nodes.closing.session_close import CHANGED
 from planwright.records.ownership.cancelling import cancel
 from planwright.settings.settings import load
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

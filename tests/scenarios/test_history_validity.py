@@ -15,6 +15,8 @@ from benchmarks.cut_runs import KINDS, Kind, Stage
 from benchmarks.played_calls import flaws
 from benchmarks.recorded_runs import RUNS
 
+pytestmark = pytest.mark.long
+
 EACH = 2
 CHANCE = random.Random(3)
 CUTS = [(name, kind, CHANCE.random()) for name in RUNS for kind in KINDS for _ in range(EACH)]

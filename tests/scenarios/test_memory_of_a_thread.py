@@ -13,6 +13,8 @@ from langgraph.types import Command
 
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 

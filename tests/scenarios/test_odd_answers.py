@@ -12,6 +12,8 @@ from planwright.graph.agent import Agent
 from tests.conftest import McpServers
 from tests.extras.mcp.odd_server import RESULTS
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

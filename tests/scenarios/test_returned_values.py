@@ -16,6 +16,8 @@ from planwright.capabilities.declaration import capability
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.returned_values import NAME, VALUES
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

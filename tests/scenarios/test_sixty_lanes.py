@@ -12,6 +12,8 @@ from planwright.capabilities.contract import Capability, Varies
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -11,6 +11,8 @@ from langgraph.types import Command, StateUpdate
 
 from planwright.domain.errors import RunError
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
