@@ -22,6 +22,5 @@ async def test_a_loop_keeps_no_more_bytes_than_it_did(tmp_path: Path) -> None:
     assert 1 < await loop_growth(tmp_path, TURNS) / (TURNS * PAGE_BYTES) <= MOST_IN_ONE_RUN
 
 
-@pytest.mark.long
 async def test_a_chat_keeps_no_more_bytes_than_it_did(tmp_path: Path) -> None:
     assert 1 < await chat_growth(tmp_path, TURNS) / (TURNS * PAGE_BYTES * 2) <= MOST_ON_ONE_THREAD
