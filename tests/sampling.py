@@ -3,7 +3,7 @@
 A plain run plays what is quick, `--long` what is marked `@pytest.mark.long`: it keeps a worker busy for about
 two seconds or more, or varies what a quick test plays. Only a whole run plays a `@pytest.mark.sweep`.
 `@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
-same ones. Of one whose cases play a run each, two are kept where nothing else is said, and on PostgreSQL of all.
+same ones. Of one whose cases play a run each, two are kept where nothing else is said, on PostgreSQL of each.
 `pytest --few` keeps one case of every quick function, the last, so that each is played on one more Python,
 but for what starts processes.
 `examples(400)` is the number of a property's examples, of which a plain run draws a quarter.

@@ -32,7 +32,7 @@ async def test_faults_end_in_the_right_class_and_go_no_further_than_they_should(
     assert played.wrong == []
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_requests_are_served_while_servers_roll_dice_and_one_is_down(tmp_path: Path) -> None:
     with three(fixtures(), tmp_path, seed=3) as servers:
         seen = await traffic(120, 3, servers, tmp_path)

@@ -28,7 +28,7 @@ async def test_faults_end_in_the_right_class(tmp_path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_requests_are_served_while_a_provider_is_down(tmp_path: Path) -> None:
     with fault_server() as port:
         seen = await traffic(300, 3, port, tmp_path)

@@ -30,7 +30,7 @@ def test_random_plans_end_as_the_written_rules_say(tmp_path: Path) -> None:
     assert figures["planned_again"] > 0
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 @pytest.mark.parametrize("mistake", ["cascade", "repeat"])
 def test_a_planted_mistake_is_seen(tmp_path: Path, mistake: str) -> None:
     code, _, figures = bench(tmp_path, "--runs", "6", "--planted", mistake)

@@ -25,7 +25,7 @@ async def test_a_quirk_of_each_kind_is_met_in_every_role() -> None:
     assert [cell for cell in cells if cell.outcome not in MET] == []
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_every_seventh_quirk_is_met_in_every_role() -> None:
     cells = await play_all(QUIRKS[::7], Console(quiet=True), short=True)
     assert [cell for cell in cells if cell.outcome not in MET] == []

@@ -141,7 +141,7 @@ def test_a_schedule_that_is_silent_while_somebody_is_there_is_seen(ends: Ends) -
     assert ends.wrong == ["schedule often is silent for 3601 s"]
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
     printed = [simulate_hashed(hash_seed, "--seed", "3") for hash_seed in "12"]
     for seed in "34":

@@ -10,7 +10,7 @@ from tests.house import bars, mirrored, pages, rooms, signatures, words
 from tests.house.words import Name
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_names_say_what_a_thing_is() -> None:
     assert [str(name) for name in words.banned_names()] == []
 
@@ -25,12 +25,12 @@ def test_another_name_is_not(text: str) -> None:
     assert not Name(Path("domain/plan.py"), 1, text).banned
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_a_public_name_means_one_thing() -> None:
     assert words.doubled_names() == {}
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_nodes_return_typed_updates() -> None:
     assert signatures.untyped_updates() == []
 

@@ -38,7 +38,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
         opened.close()
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "kind", "share"), CUTS, ids=lambda x: f"{x:.2f}" if isinstance(x, float) else x
 )

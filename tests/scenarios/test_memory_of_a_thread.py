@@ -91,7 +91,7 @@ def led(agent: Agent, output: dict[str, Any], config: Any) -> dict[str, Any]:
     return output
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("way", WAYS)
