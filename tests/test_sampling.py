@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.sampling import FEW, examples, kept
+from tests.sampling import CASES, examples, kept
 
 LONG = range(40)
 
 
-def share(config: pytest.Config) -> int:
-    """Say how many cases of the function below a run plays that is no whole one."""
-    return FEW if config.getoption("few") else 5
+def played(config: pytest.Config, share: int) -> list[int]:
+    """List the cases that a run plays of a function with so many."""
+    if config.getoption("whole"):
+        return list(LONG)
+    return [LONG[-1]] if config.getoption("few") else kept(len(LONG), share)
 
 
 @pytest.mark.parametrize(
@@ -41,15 +45,31 @@ def test_a_sample_has_as_many_cases_as_it_says_and_none_that_is_not_there() -> N
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", LONG)
 def test_a_plain_run_plays_the_sample(case: int, pytestconfig: pytest.Config) -> None:
-    assert pytestconfig.getoption("whole") or case in kept(len(LONG), share(pytestconfig))
+    assert case in played(pytestconfig, 5)
 
 
-def test_what_is_selected_is_the_sample_or_with_whole_everything(request: pytest.FixtureRequest) -> None:
+@pytest.fixture
+def make_stage() -> None:
+    """Stand for the fixture of this name, with which a case plays a run."""
+
+
+@pytest.mark.usefixtures("make_stage")
+@pytest.mark.parametrize("case", LONG)
+def test_a_plain_run_plays_two_cases_of_what_plays_a_run(case: int, pytestconfig: pytest.Config) -> None:
+    assert case in played(pytestconfig, CASES)
+
+
+@pytest.mark.parametrize(
+    ("function", "share"),
+    [(test_a_plain_run_plays_the_sample, 5), (test_a_plain_run_plays_two_cases_of_what_plays_a_run, CASES)],
+)
+def test_what_is_selected_is_the_sample_or_with_whole_everything(
+    function: Callable[..., None], share: int, request: pytest.FixtureRequest
+) -> None:
     """Where this file is selected; that test alone, or this one, says nothing of it."""
-    test = f"{test_a_plain_run_plays_the_sample.__name__}["
-    played = [item.name for item in request.session.items if item.name.startswith(test)]
-    places = LONG if request.config.getoption("whole") else kept(len(LONG), share(request.config))
-    assert played in ([], [f"{test}{place}]" for place in places])
+    test = f"{function.__name__}["
+    names = [item.name for item in request.session.items if item.name.startswith(test)]
+    assert names in ([], [f"{test}{place}]" for place in played(request.config, share)])
 
 
 def test_a_property_has_a_quarter_of_its_examples_but_in_a_whole_run(pytestconfig: pytest.Config) -> None:
@@ -62,6 +82,11 @@ def test_a_long_test_is_played_in_long_runs(pytestconfig: pytest.Config) -> None
     assert pytestconfig.getoption("long") or pytestconfig.getoption("whole")
 
 
-def test_a_plain_run_has_no_long_test(request: pytest.FixtureRequest) -> None:
-    long = [item for item in request.session.items if item.get_closest_marker("long")]
-    assert not long or request.config.getoption("whole")
+@pytest.mark.sweep
+def test_a_sweep_is_played_in_whole_runs(pytestconfig: pytest.Config) -> None:
+    assert pytestconfig.getoption("whole")
+
+
+def test_a_plain_run_has_no_long_test_and_no_sweep(request: pytest.FixtureRequest) -> None:
+    marks = [item.get_closest_marker(name) for item in request.session.items for name in ("long", "sweep")]
+    assert not any(marks) or request.config.getoption("whole")

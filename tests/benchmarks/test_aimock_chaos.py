@@ -23,6 +23,7 @@ def test_every_fault_strikes_at_every_turn_and_place_in_each_of_its_modes() -> N
     assert struck == {name: len(TURNS) * len(NAMES) * len(fault.streamed) for name, fault in FAULTS.items()}
 
 
+@pytest.mark.long
 async def test_faults_end_in_the_right_class_and_go_no_further_than_they_should(tmp_path: Path) -> None:
     quick = [case for case in cases() if not (case.fault.slow or case.name.startswith(WAITING))]
     with aimock(fixtures(), tmp_path) as server:
@@ -31,7 +32,7 @@ async def test_faults_end_in_the_right_class_and_go_no_further_than_they_should(
     assert played.wrong == []
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_requests_are_served_while_servers_roll_dice_and_one_is_down(tmp_path: Path) -> None:
     with three(fixtures(), tmp_path, seed=3) as servers:
         seen = await traffic(120, 3, servers, tmp_path)

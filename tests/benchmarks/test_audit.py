@@ -6,10 +6,13 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from tests.forked import Forked
 from tests.patience import PATIENCE_S
 
 
+@pytest.mark.long
 def test_runs_replay_equal_and_each_edit_of_their_store_is_found(tmp_path: Path) -> None:
     out = tmp_path / "audit.json"
     sizes = ("--edits", "60", "--stores", "4", "--json", str(out))

@@ -12,6 +12,7 @@ from benchmarks.figures import Effort
 from tests.patience import PATIENCE_S
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 async def test_twenty_steps_take_two_calls_of_the_model_and_tokens_are_only_counted(tmp_path: Path) -> None:
     async with asyncio.timeout(PATIENCE_S):

@@ -37,6 +37,7 @@ def named() -> dict[str, Bomb]:
     return {f"{bomb.room}: {bomb.name}": bomb for bomb in every_bomb()}
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_bomb_ends_with_a_clear_error(name: str, named: dict[str, Bomb], tmp_path: Path) -> None:
@@ -50,6 +51,7 @@ def test_there_are_enough_bombs_and_none_twice(named: dict[str, Bomb]) -> None:
     assert len(named) == len(every_bomb()) >= 300
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("cpu_s", "ended"), [(0.6, "0.6"), (10, "died")], ids=["ends", "is killed"])
 def test_what_uses_too_much_is_seen(cpu_s: float, ended: str) -> None:
     def busy(folder: Path, port: int) -> str:

@@ -40,6 +40,7 @@ INSERT INTO runs VALUES ('r1', 'completed', 'now', 'here:b:n:1:2:3');
 """
 
 
+@pytest.mark.sweep
 @pytest.mark.enable_socket
 @pytest.mark.skipif(not compiler(), reason="there is no C compiler to make the trap with")
 def test_whatever_changes_in_the_world_each_effect_happens_once(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def test_there_are_forty_kinds_of_fault_and_each_has_an_outcome() -> None:
     assert len(cases()) == len(FAULTS) * 9
 
 
+@pytest.mark.long
 async def test_faults_end_in_the_right_class(tmp_path: Path) -> None:
     quick = [case for case in cases() if not case.slow]
     with fault_server() as port:
@@ -27,7 +28,7 @@ async def test_faults_end_in_the_right_class(tmp_path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 async def test_requests_are_served_while_a_provider_is_down(tmp_path: Path) -> None:
     with fault_server() as port:
         seen = await traffic(300, 3, port, tmp_path)

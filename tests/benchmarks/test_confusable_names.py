@@ -21,6 +21,7 @@ def taken_for_one(all_pairs: list[Pair]) -> list[tuple[str, Pair]]:
     return list(equal(all_pairs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", COMPARISONS)
 def test_no_two_names_of_2_000_pairs_are_one(what: str, taken_for_one: list[tuple[str, Pair]]) -> None:
     assert [pair for which, pair in taken_for_one if which == what] == []

@@ -43,13 +43,15 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theatre]:
         yield opened
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.long
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.id}, {case.way}, {case.reads or 'first'}")
 def test_nothing_happens_before_a_yes_and_all_of_it_once_after(case: Case, stages: Theatre) -> None:
     verdict = consent_effects.play(case, stages)
     assert not verdict.wrong, verdict
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_an_obedient_model_does_nothing_that_nobody_approved(attack: Attack, stages: Theatre) -> None:
@@ -57,6 +59,7 @@ def test_an_obedient_model_does_nothing_that_nobody_approved(attack: Attack, sta
     assert not outcome.wrong, outcome
 
 
+@pytest.mark.long
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.id)
 def test_the_same_request_without_the_text_is_done_with_one_question(attack: Attack, stages: Theatre) -> None:

@@ -23,6 +23,8 @@ def test_twelve_kinds_each_with_a_name_and_a_source_in_every_case() -> None:
     }
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "case", "streams", "then"),
     [
@@ -41,7 +43,7 @@ def test_what_a_server_wants_back_comes_back_in_every_shape_of_a_run(
     assert (cell.right, cell.detail) == (True, "")
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 @pytest.mark.parametrize("kind", FAMILIES, ids=lambda kind: kind.name)
 def test_every_kind_of_server_in_every_case(tmp_path: Path, kind: type[Family]) -> None:
     wrong = []

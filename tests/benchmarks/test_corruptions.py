@@ -30,6 +30,7 @@ def test_the_whole_store_is_healthy_and_its_run_waits(world: World) -> None:
     assert codes == {"check": 0, "ls": 0, "show": 0, "show waiting": 0, "resume": 3}
 
 
+@pytest.mark.long
 def test_each_damage_is_told_of_or_does_no_harm(world: World, place: Path) -> None:
     trials = corruptions.sweep(world, place, list(SEEDS))
     assert {trial.kind for trial in trials} == set(DAMAGES)

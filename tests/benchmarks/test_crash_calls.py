@@ -62,6 +62,7 @@ INSERT INTO journal VALUES ('r1', 'run_end'), ('r2', 'run_end');
 """
 
 
+@pytest.mark.long
 @needs_a_compiler
 def test_every_run_ends_as_it_should_however_often_it_is_killed(tmp_path: Path) -> None:
     points, doubles = examples(8), examples(4)

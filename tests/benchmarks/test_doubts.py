@@ -23,6 +23,7 @@ def bench(folder: Path, *options: str) -> tuple[int, str, dict[str, float]]:
         return code, process.stdout, json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_a_truthful_person_ends_with_every_effect_once_in_every_shape(tmp_path: Path) -> None:
     code, printed, figures = bench(tmp_path, "--trials", "12")
     assert (code, figures["trials"]) == (0, 12), printed
@@ -31,7 +32,7 @@ def test_a_truthful_person_ends_with_every_effect_once_in_every_shape(tmp_path: 
     assert figures["asked"] >= 12
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 @pytest.mark.parametrize(("person", "counted"), [("sure", "lost"), ("hasty", "doubled")])
 def test_a_careless_person_makes_the_benchmark_fail(person: str, counted: str, tmp_path: Path) -> None:
     code, _, figures = bench(tmp_path, "--trials", "6", "--person", person)

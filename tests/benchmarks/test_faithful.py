@@ -12,6 +12,7 @@ from benchmarks.faithful import Change, sweep_mails, sweep_requests
 pytestmark = pytest.mark.enable_socket
 
 
+@pytest.mark.long
 async def test_mails_arrive_as_their_arguments_say_or_are_refused_unsent(tmp_path: Path) -> None:
     made = await sweep_mails(tmp_path, 200, seed=7)
     assert made.failures == []
@@ -33,6 +34,7 @@ def changed(**values: Any) -> Change:
     return lambda args: {**args, **values}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("defect", "what"),
     [
@@ -49,6 +51,7 @@ async def test_a_mail_that_says_something_else_is_seen(tmp_path: Path, defect: C
     assert any(what in failure.what.split(", ") for failure in made.failures)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("defect", "what"),
     [

@@ -12,10 +12,12 @@ from benchmarks import fuzz_calls
 from benchmarks.spoiled_calls import Reply, make_reply
 
 
+@pytest.mark.long
 def test_no_random_reply_runs_what_it_should_not(tmp_path: Path) -> None:
     assert asyncio.run(fuzz_calls.fuzz(600, 7, tmp_path)) == []
 
 
+@pytest.mark.long
 def test_no_random_reply_breaks_a_whole_run(tmp_path: Path) -> None:
     assert fuzz_calls.fuzz_runs(40, 7, tmp_path) == []
 

@@ -18,6 +18,7 @@ def test_there_are_enough_hostile_paths_and_none_twice() -> None:
     assert len(set(OUTSIDE) | set(HARMLESS)) == len(OUTSIDE) + len(HARMLESS) >= 150
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("part", range(4))
 def test_no_hostile_path_leads_out(tmp_path: Path, part: int) -> None:
@@ -27,6 +28,7 @@ def test_no_hostile_path_leads_out(tmp_path: Path, part: int) -> None:
     assert swept.refused + swept.done == len(paths) * len(jail.DEEDS)
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 def test_no_link_that_is_swapped_in_leads_out(tmp_path: Path) -> None:
     raced, swaps = jail.race(tmp_path, 120, seed=7)

@@ -23,13 +23,14 @@ def bench(folder: Path, *options: str) -> tuple[int, str, dict[str, float]]:
         return code, process.stdout, json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_random_plans_end_as_the_written_rules_say(tmp_path: Path) -> None:
     code, printed, figures = bench(tmp_path, "--runs", "12")
     assert (code, figures["runs"], figures["different"], figures["twice"]) == (0, 12, 0, 0), printed
     assert figures["planned_again"] > 0
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 @pytest.mark.parametrize("mistake", ["cascade", "repeat"])
 def test_a_planted_mistake_is_seen(tmp_path: Path, mistake: str) -> None:
     code, _, figures = bench(tmp_path, "--runs", "6", "--planted", mistake)

@@ -23,6 +23,7 @@ from tests.patience import PATIENCE_S
 SHORT = ("--wakes", "3", "--races", "5", "--strangers", "2", "--blocked", "1", "--seed", "7")
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 def test_every_effect_happens_once_whoever_owns_its_run(tmp_path: Path) -> None:
     with Forked("benchmarks.owners", *SHORT, folder=tmp_path, env=dict(os.environ)) as process:

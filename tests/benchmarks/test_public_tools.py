@@ -73,6 +73,7 @@ def test_a_tool_that_is_as_it_should_be_has_no_problem(
     assert outcome.asked is (tool == "weigh")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("tool", "more", "problems"),
     [

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.replies import sweep, without_order
 
 
+@pytest.mark.long
 def test_replies_end_as_if_their_calls_were_made_one_by_one(tmp_path: Path) -> None:
     report = sweep(26, 1, 5, tmp_path)
     assert (report.failures, report.overlaps, report.reads_alone) == ([], 0, 0)

@@ -15,6 +15,7 @@ from tests.patience import PATIENCE_S
 SHORT = ("--plans", "1", "--rounds", "1", "--kills", "1")
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 def test_what_a_failed_plan_did_is_undone_though_processes_die(tmp_path: Path) -> None:
     with Forked("benchmarks.saga", *SHORT, folder=tmp_path, env=dict(os.environ)) as process:

@@ -52,13 +52,15 @@ def named(case: Case) -> str:
     return f"{case.capability}.{case.argument}, {case.kind}, {case.way}"
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.long
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("case", [*PAY, *HAND, *BUILT_IN], ids=named)
 def test_nothing_is_received_that_nobody_saw(case: Case, stage: Stage) -> None:
     outcome = sweep(case, stage)
     assert not outcome.findings, outcome
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("case", SERVED, ids=named)
 def test_no_tool_of_a_server_gets_what_nobody_saw(case: Case, served: Stage) -> None:
@@ -132,6 +134,7 @@ def test_every_capability_is_played_or_left_out_by_name(stage: Stage, served: St
     assert tools == {f"seams.{tool_name(number)}" for number in range(20)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("hints", "kind"),
     [

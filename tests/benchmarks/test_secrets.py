@@ -22,6 +22,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
+@pytest.mark.long
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_no_canary_can_be_read_afterwards(place: Place, tmp_path: Path) -> None:

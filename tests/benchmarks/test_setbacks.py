@@ -28,6 +28,7 @@ def bench(folder: Path, *options: str) -> tuple[int, str, dict[str, int]]:
         return code, process.stdout, json.loads(path.read_text())
 
 
+@pytest.mark.long
 def test_nothing_is_made_again_without_a_person_who_was_told(tmp_path: Path) -> None:
     count = examples(32)
     code, printed, figures = bench(tmp_path, "--logs", str(count), "--stores", "3", *SHAPES)
@@ -36,13 +37,14 @@ def test_nothing_is_made_again_without_a_person_who_was_told(tmp_path: Path) -> 
     assert 0 < figures["lacking"] <= figures["told"]
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_servers_that_are_set_back_are_noticed(tmp_path: Path) -> None:
     code, printed, figures = bench(tmp_path, "--logs", "0", "--stores", "10", *SHAPES)
     assert (code, figures["stores"], figures["missed"]) == (0, 10, 0), printed
     assert figures["lacking"] > 0
 
 
+@pytest.mark.sweep
 def test_without_the_mark_the_benchmark_fails(tmp_path: Path) -> None:
     code, _, figures = bench(tmp_path, "--logs", "6", "--stores", "3", "--unmarked", *SHAPES)
     assert (code, figures["told"]) == (1, 0)

@@ -1,6 +1,7 @@
 """A short form of `simulate`, with clocks and without; a seed has one trace, and judges see what is wrong.
 
-Twenty seeds keep a worker busy for eight seconds: most are for `make test-long`.
+Twenty seeds keep a worker busy for eight seconds: twenty of each kind are for `make test-long`, the rest for
+`make test-whole`, and two thousand for `make bench NAME=simulate`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from tests.forked import Forked
 from tests.patience import PATIENCE_S
 
 EACH, SEEDS, OF_CLOCKS = 20, 180, 20  # seeds a test, which workers of pytest share out
-AT_ONCE = 40  # of them are played in every run of the tests
 OF_WEEKS = (4, 8)
 
 
@@ -53,9 +53,9 @@ def simulate_hashed(hash_seed: str, *args: str) -> str:
 @pytest.mark.parametrize(
     ("first", "clocks"),
     [
-        *((first, False) for first in range(0, AT_ONCE, EACH)),
-        *(pytest.param(first, False, marks=pytest.mark.long) for first in range(AT_ONCE, SEEDS, EACH)),
-        *((first, True) for first in range(20, 20 + OF_CLOCKS, EACH)),
+        pytest.param(0, False, marks=pytest.mark.long),
+        *(pytest.param(first, False, marks=pytest.mark.sweep) for first in range(EACH, SEEDS, EACH)),
+        *(pytest.param(first, True, marks=pytest.mark.long) for first in range(20, 20 + OF_CLOCKS, EACH)),
     ],
 )
 def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth(
@@ -74,6 +74,7 @@ def test_whatever_is_done_to_workers_disks_and_clocks_the_records_tell_the_truth
     assert figures["counts"]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("seed", OF_WEEKS)
 def test_no_clock_that_is_a_week_off_ends_anything_early_or_silences_a_schedule(
     tmp_path: Path, seed: int
@@ -140,7 +141,7 @@ def test_a_schedule_that_is_silent_while_somebody_is_there_is_seen(ends: Ends) -
     assert ends.wrong == ["schedule often is silent for 3601 s"]
 
 
-@pytest.mark.long
+@pytest.mark.sweep
 def test_a_seed_has_the_same_trace_in_every_process(tmp_path: Path) -> None:
     printed = [simulate_hashed(hash_seed, "--seed", "3") for hash_seed in "12"]
     for seed in "34":

@@ -52,6 +52,7 @@ def test_a_true_run_passes(done: tuple[Path, World]) -> None:
     assert wrongs(folder, before, 0, "Created the ticket.") == []
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("spoil", "found"),
     [

@@ -43,6 +43,7 @@ class Careless(Network):
         self._backend = LooksTwice(egress, given["resolve"], given["connector"])
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 async def test_nothing_hostile_gets_through_and_everything_good_does(tmp_path: Path) -> None:
     figures, failures = await play(100, 1, tmp_path)
@@ -52,6 +53,7 @@ async def test_nothing_hostile_gets_through_and_everything_good_does(tmp_path: P
     assert min(figures["answered"], figures["refused"]) > 50
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 async def test_a_guard_that_looks_twice_is_caught(tmp_path: Path) -> None:
     _, failures = await play(20, 1, tmp_path, Careless)

@@ -33,6 +33,7 @@ print(seen)
 """
 
 
+@pytest.mark.long
 @needs_a_compiler
 def test_every_run_goes_on_when_its_storage_is_well_again(tmp_path: Path) -> None:
     points = examples(12)

@@ -19,6 +19,7 @@ def row(name: str) -> templates.Row:
     return next(row for row in templates.written_rows() if row.name == name)
 
 
+@pytest.mark.long
 def test_no_written_template_becomes_what_it_should_not(workshop: templates.Workshop) -> None:
     count, failures = templates.check_written(workshop)
     assert count >= 150

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.tool_filter import WAYS, foreign_tasks, foreign_tools, recall
 from planwright.capabilities.registry import load_registry
 
@@ -14,6 +16,7 @@ def test_every_task_needs_tools_that_are_there() -> None:
     assert all(task["needs"] and names.issuperset(task["needs"]) for task in foreign_tasks())
 
 
+@pytest.mark.long
 def test_every_needed_tool_of_a_suite_is_offered_and_ten_are_not_enough(tmp_path: Path) -> None:
     built_in = list(load_registry(tmp_path))
     assert recall(built_in, WAYS["fit"], own_suite=True).offered == 97

@@ -52,7 +52,7 @@ async def test_no_file_that_runs_or_configures_is_written(
     assert bench.effects() == []
 
 
-@pytest.mark.sampled(45)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("path", [path for path in AUTO_RUN if not path.startswith(".git/")], ids=ascii)
 def test_each_is_forbidden_before_a_person_is_asked(demo: CallContext, path: str) -> None:
     with pytest.raises(CapabilityForbidden) as refused:

@@ -94,6 +94,7 @@ def test_an_array_that_is_too_large_is_not_read_out() -> None:
         as_json([Array()])
 
 
+@pytest.mark.long
 def test_a_value_that_repeats_itself_is_not_multiplied() -> None:
     value: tuple[Any, ...] = ("x" * 100,)
     for _ in range(60):
@@ -169,6 +170,7 @@ async def test_an_iterator_that_breaks_off_is_a_call_that_broke_off(call: Call) 
         await call(numbers)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("deep", [True, False], ids=["deep", "endless"])
 async def test_what_contains_itself_is_done_and_not_kept(call: Call, deep: bool) -> None:
     def deed() -> Any:

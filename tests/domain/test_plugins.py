@@ -133,6 +133,7 @@ def test_what_nothing_brings_is_named_with_what_there_is(hook: str, name: str, t
     assert said == f"nothing that is installed brings '{name}' for planwright.{hook} (there is: {known})\n"
 
 
+@pytest.mark.long
 def test_the_core_runs_where_the_extras_are_deleted(tmp_path: Path) -> None:
     folder, workspace = tmp_path / "core", tmp_path / "workspace"
     for room in (ROOT / ".typing" / "planwright").iterdir():

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.examples.conftest import Example
+
+pytestmark = pytest.mark.long
 
 Copy = Callable[[str], Example]
 

@@ -15,7 +15,7 @@ from tests.cli.desk import wait_until
 from tests.examples.conftest import Example, ServedModel
 from tests.wire.scripted_server import says
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 Copy = Callable[[str], Example]
 Serve = Callable[..., ServedModel]
 PAID = "SELECT order_id, amount FROM refunds"

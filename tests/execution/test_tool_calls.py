@@ -85,6 +85,7 @@ async def test_a_reply_runs_its_good_calls_and_leaves_a_valid_history(
     assert flaws(player.conversation) == []
 
 
+@pytest.mark.long
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("first", range(0, len(PLAYABLE), RUN))
 def test_a_run_survives_malformed_replies_turn_after_turn(tmp_path: Path, first: int) -> None:

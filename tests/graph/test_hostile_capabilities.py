@@ -104,7 +104,7 @@ def results_of(agent: Agent, config: RunnableConfig) -> dict[str, StepResult]:
     return {result.step_id: result for result in agent.get_state(config).values["results"].values()}
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("blind", [False, True], ids=["pure", "blind"])
 @pytest.mark.parametrize("sync", [False, True], ids=["async", "sync"])
 @pytest.mark.parametrize("deed", DEEDS)

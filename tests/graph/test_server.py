@@ -55,6 +55,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("played", PLAYED, ids=lambda played: next(reversed(played)))
 async def test_no_client_plays_the_graph_around_an_agent(

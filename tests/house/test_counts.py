@@ -53,6 +53,7 @@ def test_each_count_sees_what_it_is_about() -> None:
     assert counts.lines()["whole"] - counts.lines()["core"] == MODULE.count("\n")
 
 
+@pytest.mark.long
 def test_every_bar_has_a_figure_for_each_that_it_may_reach() -> None:
     rows = list(core_bars.rows())
     assert [row[0] for row in rows if row[4] != "by hand"] == [bar.name for bar in core_bars.BARS]

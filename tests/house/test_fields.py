@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.house.fields import fields_of, product_fields
 
 SOURCE = '''
@@ -35,6 +37,7 @@ class Outer(BaseModel):
 '''
 
 
+@pytest.mark.sweep
 def test_every_field_is_described() -> None:
     bare = [field for field in product_fields() if not field.described]
     assert not bare, "\n".join(f"{field.path}:{field.line} {field.owner}.{field.name}" for field in bare)

@@ -10,6 +10,7 @@ from tests.house import bars, mirrored, pages, rooms, signatures, words
 from tests.house.words import Name
 
 
+@pytest.mark.sweep
 def test_names_say_what_a_thing_is() -> None:
     assert [str(name) for name in words.banned_names()] == []
 
@@ -24,14 +25,17 @@ def test_another_name_is_not(text: str) -> None:
     assert not Name(Path("domain/plan.py"), 1, text).banned
 
 
+@pytest.mark.sweep
 def test_a_public_name_means_one_thing() -> None:
     assert words.doubled_names() == {}
 
 
+@pytest.mark.sweep
 def test_nodes_return_typed_updates() -> None:
     assert signatures.untyped_updates() == []
 
 
+@pytest.mark.long
 def test_signatures_leave_little_open() -> None:
     assert signatures.trains() == []
     assert signatures.asserted_types() == []

@@ -23,5 +23,6 @@ def test_a_pattern_that_is_asked_from_the_start_of_a_text_looks_once() -> None:
     assert not patterns.steep(re.compile(r"\s*,"), anywhere=False)
 
 
+@pytest.mark.long
 def test_no_pattern_of_ours_takes_more_than_linear_time() -> None:
     assert patterns.steep_patterns() == []

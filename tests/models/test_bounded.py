@@ -80,6 +80,7 @@ def in_pieces(arguments: str, size: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.long
 async def test_a_long_answer_is_read_whole_and_streamed(serve: Serve) -> None:
     async with model_of(serve(says(TEXT))) as model:
         whole = await model.ainvoke("hi")
@@ -115,6 +116,7 @@ async def test_a_whole_reply_that_is_too_much_is_invalid(serve: Serve, reply: Re
     assert failure.cause.startswith(f"the reply of provider mine has {what}")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("reply", "what"),
     [
@@ -173,6 +175,7 @@ def test_what_a_reader_has_seen_is_not_asked_for_again() -> None:
     assert failure.partial == "Dear all"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", [7, 50_000], ids=["in pieces", "in one piece"])
 async def test_long_arguments_that_are_no_json_are_quoted_in_part(serve: Serve, size: int) -> None:
     text = '{"text": "an "unescaped" quote, ' + "word " * 4000 + '"}'

@@ -103,6 +103,7 @@ def test_another_process_has_other_fences() -> None:
     assert fence_elsewhere("") != marks("a")[0]
 
 
+@pytest.mark.long
 def test_processes_of_one_store_have_the_same_fences_and_those_of_another_do_not(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "other"):
         (folder / ".planwright").mkdir(parents=True)

@@ -40,6 +40,7 @@ def workspace(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample["request"][:40])
 def test_a_plan_of_a_reader_is_read_and_verified_as_it_stands(
     workspace: Path, sample: dict[str, Any]

@@ -13,6 +13,8 @@ from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from planwright.upkeep.store_check import check_store
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

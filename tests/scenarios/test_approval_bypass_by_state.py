@@ -31,6 +31,8 @@ from tests.scenarios.gated_runs import (
     waiting_agent,
 )
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -13,6 +13,8 @@ from planwright.records.ownership.cancelling import cancel
 from planwright.records.records import open_records
 from tests.opened_store import store_url
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

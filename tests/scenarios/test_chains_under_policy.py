@@ -15,6 +15,8 @@ from planwright.graph.building import build_graph
 from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -9,6 +9,8 @@ import pytest
 from planwright.capabilities.policy.file import DEFAULT
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

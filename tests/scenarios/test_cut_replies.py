@@ -22,7 +22,7 @@ from tests.wire.scripted_server import Reply, ScriptedServer, calls, says
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 
 WRITE = {"name": "w", "text": "Dear all, the meeting is on"}
 STEP = {"id": "s1", "description": "Write", "tool_hints": ["work.write"], "params": {}}
@@ -86,7 +86,7 @@ def written(scene: Scene, place: str, streamed: bool, finish: str | None) -> lis
     return scene.done
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("finish", CUT)
@@ -94,7 +94,7 @@ def test_nothing_of_a_cut_reply_is_made(scene: Scene, finish: str, place: str, s
     assert written(scene, place, streamed, finish) == []
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("finish", WHOLE)
@@ -150,7 +150,7 @@ def in_code(scene: Scene, place: str, ends: Mapping[str, Any], beside: bool) -> 
     return scene.done
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("ends", IN_CODE, ids=str)

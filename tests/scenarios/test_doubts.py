@@ -135,7 +135,7 @@ def test_a_call_that_was_in_doubt_did_not_read_its_own_answer(scene: Scene) -> N
     assert [score.safety for score in verdict.step_scores] == [1.0]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("happened", range(len(NAMES) + 1))
 @pytest.mark.parametrize(("play", "gates"), SHAPES, ids=[play.__name__ for play, _ in SHAPES])
 def test_a_truthful_person_ends_with_each_effect_once(

@@ -333,7 +333,7 @@ INVALID: dict[str, tuple[Edit, str]] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(("change", "match"), INVALID.values(), ids=INVALID)
 def test_an_edit_that_may_not_run_is_refused_and_leaves_everything_as_it_was(
     change: Edit, match: str, scene: Scene, agent: Agent

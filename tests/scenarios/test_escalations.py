@@ -10,6 +10,8 @@ import pytest
 from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

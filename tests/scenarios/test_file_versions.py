@@ -11,6 +11,8 @@ from langgraph.types import Command
 from planwright.domain.errors import RunError
 from planwright.graph.agent import Agent
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -17,6 +17,8 @@ from tests.conftest import trust_servers
 from tests.extras.mcp import test_tool_changes as changing
 from tests.scenarios.test_consent import World, interrupts, play, put
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -20,6 +20,8 @@ from planwright.nodes.closing.session_close import CHANGED
 from planwright.records.ownership.cancelling import cancel
 from planwright.settings.settings import load
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
@@ -106,7 +108,7 @@ def opened(scene: Scene, shelf: list[str]) -> Agent:
     return agent
 
 
-@pytest.mark.sampled(17)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("forge", FORGES)
 @pytest.mark.parametrize("node", NODES)
 def test_the_card_shows_what_runs_or_nothing_runs(scene: Scene, node: str, forge: str) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from tests.scenarios.test_fork import fork
+
+pytestmark = pytest.mark.long
 
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent

@@ -15,6 +15,8 @@ from benchmarks.cut_runs import KINDS, Kind, Stage
 from benchmarks.played_calls import flaws
 from benchmarks.recorded_runs import RUNS
 
+pytestmark = pytest.mark.long
+
 EACH = 2
 CHANCE = random.Random(3)
 CUTS = [(name, kind, CHANCE.random()) for name in RUNS for kind in KINDS for _ in range(EACH)]
@@ -36,7 +38,7 @@ def stages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
         opened.close()
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("name", "kind", "share"), CUTS, ids=lambda x: f"{x:.2f}" if isinstance(x, float) else x
 )

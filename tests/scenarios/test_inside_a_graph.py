@@ -19,6 +19,8 @@ from planwright.domain.errors import RunError, SetupError
 from planwright.domain.run_context import RunContext
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -12,6 +12,8 @@ from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.test_failures import Made
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -14,6 +14,8 @@ from planwright.capabilities.tools.langchain_tool import from_tool
 from planwright.domain.errors import SetupError
 from planwright.graph import open_agent
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

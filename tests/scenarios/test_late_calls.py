@@ -25,6 +25,8 @@ from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 
+pytestmark = pytest.mark.long
+
 LATE_S = 0.5
 
 

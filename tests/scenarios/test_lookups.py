@@ -10,6 +10,8 @@ from planwright.graph.agent import Agent
 from planwright.upkeep.store_check import check_store
 from tests.opened_store import store_url
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

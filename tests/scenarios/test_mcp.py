@@ -22,7 +22,7 @@ from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import wait_until
 from tests.conftest import McpServers, bytes_read, one_has_read, processes
 
-pytestmark = pytest.mark.sqlite  # its stores last longer than a test
+pytestmark = [pytest.mark.sqlite, pytest.mark.long]  # its stores last longer than a test
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

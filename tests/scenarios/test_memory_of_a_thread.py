@@ -13,6 +13,8 @@ from langgraph.types import Command
 
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
@@ -89,7 +91,7 @@ def led(agent: Agent, output: dict[str, Any], config: Any) -> dict[str, Any]:
     return output
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind", VALUES)
 @pytest.mark.parametrize("way", WAYS)

@@ -14,6 +14,8 @@ from pydantic import Field
 from planwright.models.scripted import ScriptedModel
 from tests.wire.scripted_server import ScriptedServer, says
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -8,6 +8,8 @@ import pytest
 
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

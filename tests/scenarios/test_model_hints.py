@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 
 CAN_CALL = ["function_calling", "streaming", "json_mode"]
 READ = calls("work__read", {"name": "r"})

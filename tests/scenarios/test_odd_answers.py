@@ -12,6 +12,8 @@ from planwright.graph.agent import Agent
 from tests.conftest import McpServers
 from tests.extras.mcp.odd_server import RESULTS
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
@@ -51,7 +53,7 @@ def opened(scene: Scene, way: str, kind: str) -> Agent:
     )
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("way", MODES)
 @pytest.mark.parametrize("kind", RESULTS)
 def test_an_odd_answer_is_recorded_once(scene: Scene, kind: str, way: str) -> None:

@@ -20,7 +20,7 @@ from planwright.models.scripted import ScriptedModel
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 
 TITLE = "Pay invoice 2026-117 from Acme"
 DEAD = 1000  # requests that a channel refuses before it takes one

@@ -8,6 +8,8 @@ import pytest
 
 from planwright.domain.errors import GateError
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

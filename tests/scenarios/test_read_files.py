@@ -15,6 +15,8 @@ from planwright.domain.errors import CapabilityUnavailable, GateError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

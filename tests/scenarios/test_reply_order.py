@@ -15,6 +15,8 @@ from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.scenarios.conftest import said
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

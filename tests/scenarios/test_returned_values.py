@@ -16,6 +16,8 @@ from planwright.capabilities.declaration import capability
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.returned_values import NAME, VALUES
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
@@ -115,7 +117,7 @@ WAYS: dict[str, Callable[[Scene, Deed], str]] = {
 }
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", VALUES)
 def test_an_effect_is_done_and_recorded_once_whatever_it_returned(scene: Scene, name: str, way: str) -> None:

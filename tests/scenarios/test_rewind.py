@@ -12,6 +12,8 @@ from planwright.domain.errors import RunError
 from planwright.upkeep.store_check import check_store
 from tests.scenarios.conftest import said
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 

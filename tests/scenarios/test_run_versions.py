@@ -10,6 +10,8 @@ from langgraph.types import Command
 from planwright.domain.errors import RunError, VersionMismatch
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -12,6 +12,8 @@ from planwright.capabilities.contract import Capability, Varies
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene
@@ -70,7 +72,7 @@ def play(scene: Scene, lane: dict[str, Any]) -> Agent:
     return agent
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("lane", LANES, ids=lambda lane: f"{lane['kind']}: {lane['words'][:40]}")
 def test_only_what_was_done_is_accepted(scene: Scene, lane: dict[str, Any]) -> None:
     agent = play(scene, lane)

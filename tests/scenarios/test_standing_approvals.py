@@ -18,6 +18,8 @@ from planwright.records.consent.approval_scope import ApprovalScope
 from planwright.records.consent.gate import Decision
 from planwright.state.invocation import utc_now
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -21,7 +21,7 @@ from planwright.records.stores import open_stores
 from planwright.settings.settings import load
 from planwright.upkeep.store_check import check_store
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.long]
 
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene

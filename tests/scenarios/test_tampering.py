@@ -20,6 +20,8 @@ from planwright.domain.verified_step import VerifiedStep
 from planwright.models.scripted import ScriptedModel
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -11,6 +11,8 @@ from langgraph.types import Command, StateUpdate
 
 from planwright.domain.errors import RunError
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from langgraph.types import StateSnapshot
 
@@ -56,7 +58,7 @@ def unanswered(snapshot: StateSnapshot) -> bool:
     return bool(snapshot.next) and (not messages or messages[-1].type == "human")
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_goes_on_from_an_old_checkpoint(way: str, scene: Scene, played: Agent) -> None:
     before, newest = scene.everything(), played.get_state(scene.config)
@@ -70,7 +72,7 @@ def test_nothing_goes_on_from_an_old_checkpoint(way: str, scene: Scene, played: 
     assert played.get_state(scene.config) == newest
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_goes_on_from_an_old_checkpoint_of_a_lane(way: str, scene: Scene, played: Agent) -> None:
     before = scene.everything()

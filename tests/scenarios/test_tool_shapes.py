@@ -19,6 +19,8 @@ from pydantic import ConfigDict, Field, create_model
 from planwright.domain.errors import SetupError
 from planwright.models.conversation.call_arguments import wire_name
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -19,6 +19,8 @@ from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -17,6 +17,8 @@ from tests.extras.worker.test_schedules import HOURLY, Clock, runs
 from tests.opened_store import store_url
 from tests.scenarios.conftest import Scene
 
+pytestmark = pytest.mark.long
+
 NUL, HALF = "a\0b", "a\ud83eb"
 CAUSES = {NUL: "holds a NUL character", HALF: r"holds half a character"}
 REQUEST = {"messages": [("user", "Do it")]}

@@ -12,6 +12,8 @@ from planwright.domain.errors import GateError, SetupError
 from planwright.domain.run_context import RunContext
 from tests.scenarios.test_policy import approve_as, looped, policy
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -9,6 +9,8 @@ import pytest
 from planwright.models.scripted import ScriptedModel
 from tests.models.replies.written_spellings import CALL, INNOCENT, SPELLINGS, UNREADABLE
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -13,6 +13,7 @@ from planwright.domain.plan import AGENT
 from planwright.extras.web import words
 from planwright.extras.web.drawing.plan_picture import DrawnStep, draw_plan
 from planwright.extras.web.view_models.doubt_page import DoubtPage, doubt_page
+from planwright.extras.web.view_models.step_outcome import StepOutcome, outcome_of
 from planwright.extras.web.view_models.values import ValueRow, real_rows, value_rows
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines
@@ -62,26 +63,6 @@ class AskedCall:
     """Run that has done it already; "" where it is still to be done."""
     brought: str = ""
     """What came of it, where it was read before anybody was asked; else ""."""
-
-
-@dataclass(frozen=True)
-class StepOutcome:
-    """What came of one step, where the critic did not accept a run."""
-
-    id: str
-    """Id of the step."""
-    name: str
-    """Name of what it calls."""
-    risk: str
-    """Risk of the call."""
-    status: str
-    """How it ended; `open` where it has not."""
-    output: str
-    """What it brought; "" for nothing."""
-    why: str
-    """Why it is not accepted; "" where it is."""
-    findings: Sequence[str]
-    """What the critic noticed."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +130,7 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         calls=[call for call in calls if not call.brought],
         read=[call for call in calls if call.brought],
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
-        outcomes=[_outcome(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
+        outcomes=[outcome_of(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
         if gate.kind == "escalation"
         else (),
         doubts=doubt_page(gate.doubts),
@@ -257,18 +238,6 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
 def _chained_values(call: Card) -> Sequence[ValueRow]:
     """Lay out the arguments of a call of a chain; those that are not known yet refer to earlier ones."""
     return value_rows({**_mapping(call.get("arguments")), **_mapping(call.get("args"))}, None, whole=True)
-
-
-def _outcome(step: Card, card: Card) -> StepOutcome:
-    return StepOutcome(
-        id=str(step["id"]),
-        name=str(step["capability"]),
-        risk=str(step["risk"]),
-        status=str(step["status"]),
-        output=str(step.get("output") or ""),
-        why=str(_mapping(card.get("args")).get(str(step["id"]), "")),
-        findings=[str(line) for line in _list(step, "findings")],
-    )
 
 
 def _calls(gate: Gate) -> list[AskedCall]:

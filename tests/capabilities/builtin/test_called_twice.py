@@ -90,6 +90,7 @@ def test_every_built_in_that_changes_something_is_called_twice_or_named(tmp_path
     assert changing == CALLS.keys() | ELSEWHERE
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.enable_socket
 @pytest.mark.parametrize("name", CALLS)
 async def test_the_second_call_under_a_key_changes_nothing_more(

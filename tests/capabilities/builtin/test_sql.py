@@ -185,6 +185,7 @@ def test_large_rows_are_cut_by_their_size(crm: Path, make_world: MakeWorld) -> N
     assert (rows.count, rows.truncated) == (5, True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("do", [ask, change], ids=["query", "execute"])
 def test_a_statement_that_never_ends_is_stopped(
     crm: Path, make_world: MakeWorld, do: Callable[..., Any]

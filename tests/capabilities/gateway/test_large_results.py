@@ -100,6 +100,7 @@ async def test_what_just_fits_is_kept(make_bench: MakeBench) -> None:
     assert await (await make_bench(do)).call("a.do") == LARGE[:-1]
 
 
+@pytest.mark.long
 def test_a_run_takes_little_more_memory_than_a_large_result_itself(tmp_path: Any) -> None:
     played = subprocess.run(
         [sys.executable, "-c", WHOLE_RUN, str(tmp_path)], capture_output=True, text=True, check=False

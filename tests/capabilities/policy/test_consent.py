@@ -102,6 +102,7 @@ def asking(make_world: MakeWorld, sentences: list[Sentence]) -> list[str]:
     ]
 
 
+@pytest.mark.long
 def test_no_refusal_of_three_hundred_in_20_languages_is_taken_as_a_wish(make_world: MakeWorld) -> None:
     refusals = read_sentences("refusals")
     asked = asking(make_world, refusals)
@@ -110,6 +111,7 @@ def test_no_refusal_of_three_hundred_in_20_languages_is_taken_as_a_wish(make_wor
     assert not taken, f"{len(taken)} of {len(refusals)} refusals are taken as a wish: {taken}"
 
 
+@pytest.mark.long
 def test_of_three_hundred_plain_wishes_in_7_languages_all_but_a_few_are_taken(make_world: MakeWorld) -> None:
     plain = read_sentences("wishes")
     asked = asking(make_world, plain)

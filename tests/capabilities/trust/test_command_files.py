@@ -72,6 +72,7 @@ def test_a_script_that_was_changed_is_not_started_until_it_is_trusted_again(tmp_
     assert (script.parent / "second").exists()
 
 
+@pytest.mark.long
 async def test_a_script_that_was_changed_is_not_started_again_either(tmp_path: Path) -> None:
     script = tmp_path / "mine.py"
     script.write_text(SERVER.format(mark="first"))

@@ -37,6 +37,7 @@ def test_every_setting_that_counts_is_tried_below() -> None:
     assert {*VALUES, BY_DIGEST} == {*RUNS, *SENDS, *OPENS}
 
 
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("kind", [*RUNS, *SENDS, *OPENS])
 def test_it_counts_after_trust_alone(tmp_path: Path, other_machine: Path, kind: str) -> None:
     (tmp_path / "planwright.toml").write_text(written(kind), "utf-8")

@@ -148,6 +148,7 @@ def test_a_backup_brings_back_what_was_there(desk: Desk, waiting: Waiting, name:
     assert "nothing is begun until you have said go: planwright db accept" in done.stdout
 
 
+@pytest.mark.long
 def test_a_store_that_was_put_back_waits_for_a_person(desk: Desk, waiting: Waiting) -> None:
     assert desk.run("db", "backup", "backup").code == 0
     assert desk.run("db", "accept").stdout == "the store lacks nothing that was begun\n"
@@ -171,6 +172,7 @@ def test_a_store_that_was_put_back_waits_for_a_person(desk: Desk, waiting: Waiti
     assert not (desk.folder / "note.md").exists()
 
 
+@pytest.mark.long
 def test_effects_that_a_store_lacked_are_asked_about_after_a_person_said_go(
     desk: Desk, waiting: Waiting
 ) -> None:

@@ -231,6 +231,7 @@ def test_a_long_plan_fits_the_screen_and_what_is_left_out_is_counted(
     assert len(seen) + counted == STEPS
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("height", range(7, 24))
 def test_it_fits_a_screen_of_any_height(height: int) -> None:
     board = with_answer_piece(halfway("Critical", text=LONG), "The answer. " * 100, "m1")

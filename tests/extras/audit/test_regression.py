@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.cli.conftest import Waiting
     from tests.cli.desk import Desk
 
 
+@pytest.mark.long
 def test_an_approved_run_becomes_a_case_that_is_planned_anew(desk: Desk, waiting: Waiting) -> None:
     refused = desk.run("eval", "add", waiting.thread_id, "job")
     assert refused.code == 2, refused.stderr

@@ -138,6 +138,7 @@ def agrees(folder: Path, seed: int) -> bool:
     return live <= replayed and bool(live) == bool(replayed)
 
 
+@pytest.mark.long
 def test_a_replay_names_what_a_live_run_is_refused_for(tmp_path: Path) -> None:
     assert [seed for seed in range(8) if not agrees(tmp_path, seed)] == []
 

@@ -23,7 +23,7 @@ from tests.conftest import McpServers
 from tests.extras.mcp.test_servers import call, call_again
 from tests.wire.scripted_server import Reply, ScriptedServer
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.enable_socket, pytest.mark.long]
 LONG = {"duration": 60, "steps": 60}
 BLIND = {"tools": {"trigger-long-running-operation": {"effect": "blind"}}}
 

@@ -45,6 +45,7 @@ def servers(port: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
     opened.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["some talk", "long talk"])
 async def test_what_is_within_the_budget_is_read_call_for_call(servers: Servers, way: str, kind: str) -> None:
@@ -52,6 +53,8 @@ async def test_what_is_within_the_budget_is_read_call_for_call(servers: Servers,
         assert await call(servers, f"{way}.say", kind=kind) == WORD
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", ["too much talk", "too long talk", "talk without end"])
 async def test_a_server_that_talks_too_much_is_ended_and_named(servers: Servers, way: str, kind: str) -> None:
@@ -65,6 +68,7 @@ async def test_a_server_that_talks_too_much_is_ended_and_named(servers: Servers,
         assert set(before) - set(processes(SCRIPT))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("way", WAYS)
 async def test_an_effect_of_a_server_that_talks_too_much_is_in_doubt(servers: Servers, way: str) -> None:
     with pytest.raises(EffectInDoubt, match=SAID.format(f"{way}_blind")):

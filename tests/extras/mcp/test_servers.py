@@ -30,6 +30,8 @@ from tests.conftest import McpServers, bytes_read, one_has_read, processes
 from tests.loop_clock import LoopClock
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.long
+
 GRAVE = {"tools": {"trigger-long-running-operation": {"effect": "blind"}}}
 LONG = {"duration": 60, "steps": 60}
 EVERYTHING = "mcp-server-everything"

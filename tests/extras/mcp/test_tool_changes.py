@@ -22,6 +22,8 @@ from tests.conftest import trust_servers
 from tests.extras.mcp.test_servers import call
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.long
+
 SCRIPT = str(Path(__file__).with_name("changing_server.py"))
 ACCOUNT = {"type": "object", "properties": {"account": {"type": "string", "description": "whose"}}}
 GRAVE = {"readOnlyHint": False, "destructiveHint": True}
@@ -80,6 +82,7 @@ OTHERS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("fields", "what"), OTHERS)
 def test_a_tool_that_is_another_is_left_out_until_it_is_trusted(
     folder: Path, fields: dict[str, Any], what: str

@@ -13,6 +13,8 @@ from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 URL = "postgresql://planwright@db.example/planwright"
 NAMES = ("team-a", "team-b", "TeamA", "teama", "user", "2024")
 

@@ -17,6 +17,8 @@ from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES ('run_1', 'acme', 'a')"
 COUNT = "SELECT count(*) FROM own_parts"
 

@@ -25,6 +25,8 @@ from planwright.store.migrations import MIGRATIONS
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PASSWORD, PostgresServer
 
+pytestmark = pytest.mark.long
+
 SECRET = "sk-0123456789abcdef"
 Open = Callable[..., Database]
 ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES (?, 'acme', ?)"

@@ -21,6 +21,8 @@ from tests.postgres_server import PostgresServer, new_folder, programs
 from tests.store.marks.conftest import NOW, Past, effect_call
 from tests.store.marks.test_mark import accept, lacking
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def past(store_url: str, tmp_path: Path, make_run: Callable[..., Run]) -> Past:

@@ -24,6 +24,8 @@ from planwright.store.owners import Owner, living_sender
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 ELSEWHERE = {"host": "elsewhere", "boot": "another"}
 HOLDER = """
 import sys

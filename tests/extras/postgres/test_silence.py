@@ -18,6 +18,8 @@ from planwright.store.database import Database
 from planwright.store.migrations import MIGRATIONS
 from tests.postgres_server import PostgresServer
 
+pytestmark = pytest.mark.long
+
 ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES ('run_1', 'acme', ?)"
 COUNT = "SELECT count(*) FROM own_parts"
 SILENCE_S = 1.0

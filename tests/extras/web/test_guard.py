@@ -91,6 +91,7 @@ async def test_strangers_are_refused_on_every_route_and_change_nothing(make_stag
     assert content(stage) == before
 
 
+@pytest.mark.long
 async def test_another_tenant_sees_and_changes_nothing(make_stage: MakeStage) -> None:
     stage = make_stage()
     ours = await stage.sign_in()

@@ -93,6 +93,7 @@ async def rows(stage: Stage) -> list[tuple[str, str, str, str]]:
     return [(row.way, row.outcome, row.person, row.tenant) for row in reversed(newest)]
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 async def test_a_person_signs_in_at_the_provider(stage: Stage) -> None:
     client = stage.client()

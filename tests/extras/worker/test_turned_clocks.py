@@ -122,6 +122,7 @@ async def hours_kept(scene: Scene, agent: Agent, machine: Machine, schedules: Sc
     return len(scene.rows(STATUSES)) - before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("turn_hours", [24, 7 * 24, -7 * 24, 5.5, -5.5])
 @pytest.mark.parametrize("for_good", [False, True], ids=["for a moment", "for good"])
 async def test_no_schedule_is_silent_after_a_clock_was_turned(

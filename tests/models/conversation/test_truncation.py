@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
@@ -33,6 +34,7 @@ def test_nothing_is_much_longer_than_the_limit(value: JsonValue) -> None:
     assert len(shorten(value, LIMIT)) <= LIMIT + 60
 
 
+@pytest.mark.long
 @settings(max_examples=examples(100))
 @given(st.dictionaries(st.text(max_size=8), _json, min_size=1))
 def test_an_object_stays_valid_json(value: dict[str, JsonValue]) -> None:

@@ -209,6 +209,7 @@ def test_an_error_of_a_model_given_in_code_is_told_as_it_is() -> None:
     assert failure.cause == "the model that was given in code raised KeyError: 'choices'"
 
 
+@pytest.mark.long
 @pytest.mark.enable_socket
 async def test_what_the_sdk_asserts_of_a_reply_is_a_failure_of_its_provider() -> None:
     body = 'data: {"detail": "full"}\n\ndata: [DONE]\n\n'

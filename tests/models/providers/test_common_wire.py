@@ -111,6 +111,7 @@ async def test_a_whole_completion_is_put_into_the_documented_form() -> None:
     assert message == {"role": "assistant", "content": "Yes"}
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain", ""])
 @pytest.mark.parametrize("body", [json.dumps(WHOLE), json.dumps(WHOLE, indent=1), json.dumps(WHOLE) + "\n"])
 async def test_a_whole_body_for_a_stream_is_its_one_chunk(kind: str, body: str) -> None:
@@ -160,6 +161,7 @@ async def test_more_behind_the_json_and_bytes_that_are_no_utf_8_are_no_hindrance
     assert event["model"] == "\ufffd"
 
 
+@pytest.mark.long
 async def test_an_event_in_very_many_chunks_is_read_in_a_time_that_grows_with_its_length() -> None:
     body = b"\xef\xbb\xbfdata: " + json.dumps({"choices": [], "x": "y" * 400_000}).encode() + b"\r\n\r\n"
     chunks = [body[at : at + 10] for at in range(0, len(body), 10)]

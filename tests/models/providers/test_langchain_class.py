@@ -20,6 +20,7 @@ def provider(path: str = ANTHROPIC, **more: Any) -> ProviderSettings:
     return ProviderSettings.model_validate(fields)
 
 
+@pytest.mark.long
 async def test_two_lines_and_a_key_make_a_model() -> None:
     from langchain_anthropic import ChatAnthropic  # three seconds, which collecting the tests need not take
 

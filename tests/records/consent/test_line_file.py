@@ -24,6 +24,7 @@ def change(folder: Path, ids: list[str], number: int) -> None:
         issue(folder, f"new.{number}")
 
 
+@pytest.mark.long
 def test_what_several_processes_revoke_and_issue_at_once_is_revoked_and_issued(tmp_path: Path) -> None:
     first = [issue(tmp_path, "old") for _ in range(40)]
     spawned = multiprocessing.get_context("spawn")

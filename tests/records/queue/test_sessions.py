@@ -36,6 +36,7 @@ async def status_of(stores: Stores, run_id: str = "run_1") -> str:
     return run.status
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("after", [*NEXT, *sorted(TERMINAL)])
 @pytest.mark.parametrize("before", [*NEXT, *sorted(TERMINAL)])
 async def test_a_run_becomes_only_what_its_state_allows(
