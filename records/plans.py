@@ -70,7 +70,7 @@ class Plans:
         what is remembered by a rule as theirs.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
-        had a gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
+        had an open gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
         about rides: no effect of it is on record before it.
         """
         steps = stored_json(checked)
@@ -85,7 +85,8 @@ class Plans:
                 " rowid = (SELECT max(rowid) + 1 FROM plans),"  # the newest is the last row
                 " card = CASE WHEN plans.gate_id IS excluded.gate_id THEN plans.card"
                 " ELSE coalesce(excluded.card, plans.card) END,"
-                " gate_id = coalesce(excluded.gate_id, plans.gate_id)",
+                " gate_id = coalesce(excluded.gate_id,"  # one that never opened is dropped by what was read
+                " (SELECT gate_id FROM gates WHERE gates.gate_id = plans.gate_id))",
                 (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, stored_json(plan), steps)
                 + (gate_id, at.isoformat(), kind, card),
             )

@@ -64,7 +64,8 @@ def own(done: list[str]) -> list[Capability]:
 
 @pytest.fixture
 def agent(tmp_path: Path, own: list[Capability], clock: Clock) -> Iterator[Agent]:
-    with build_graph(load(tmp_path), capabilities=own, clock=clock) as agent:
+    settings = load(tmp_path, approval={"depth": "plan"})
+    with build_graph(settings, capabilities=own, clock=clock) as agent:
         yield agent
 
 
@@ -184,7 +185,8 @@ def test_a_gate_that_shows_something_else_is_not_approved(
 def test_an_approval_of_several_counts_and_says_so(tmp_path: Path, own: list[Capability]) -> None:
     rule = '[[rule]]\nmatch.capability = "work.*"\ndecide = "ask"\nquorum = 2\n[[rule]]\ndecide = "allow"\n'
     (tmp_path / "policy.toml").write_text(rule, "utf-8")
-    with build_graph(load(tmp_path), capabilities=own) as strict:
+    settings = load(tmp_path, approval={"depth": "plan"})
+    with build_graph(settings, capabilities=own) as strict:
         config = strict.call("work.write", {"name": "x"})
         strict.invoke(None, config)
         assert strict.approve_all("work.*", by="kim").approved

@@ -262,7 +262,9 @@ def test_of_many_answers_at_the_same_moment_one_is_taken(gated: Gated, scene: Sc
 
 def test_of_two_processes_that_answer_at_the_same_moment_one_is_taken(scene: Scene) -> None:
     replies = [scene.plan(scene.step("s1", "work.wipe")), "the answer"]
-    asked = scene.child(scene.entry(message="Do it"), replies=replies)["outputs"][0]["waiting"][0]
+    settings = {"approval": {"depth": "plan"}}
+    begun = scene.child(scene.entry(message="Do it"), replies=replies, settings=settings)
+    asked = begun["outputs"][0]["waiting"][0]
     entry = scene.entry(resume={asked["gate_id"]: "approve"})
     with ThreadPoolExecutor(2) as pool:
         reports = list(pool.map(lambda _: scene.child(entry, replies=["the answer"]), range(2)))

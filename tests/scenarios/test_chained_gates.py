@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
 APPROVE = {"decisions": [{"type": "approve"}]}
+DEPTH = {"approval": {"depth": "plan"}}
 REJECT = {"decisions": [{"type": "reject", "message": "not this one"}]}
 
 
@@ -81,7 +82,7 @@ def test_the_last_gate_rejected_leaves_the_first_two_done(scene: Scene) -> None:
 
 def test_answered_in_three_processes(scene: Scene) -> None:
     replies = [chain(scene), "the answer"]
-    scene.child(scene.entry(message="Do it"), scene.entry(resume=APPROVE), replies=replies)
+    scene.child(scene.entry(message="Do it"), scene.entry(resume=APPROVE), replies=replies, settings=DEPTH)
     assert scene.done == []
     scene.child(scene.entry(), scene.entry(resume=APPROVE), scene.entry(), replies=["never asked"])
     assert scene.done == ["a"]

@@ -210,9 +210,10 @@ def test_a_destination_that_others_wrote_is_shown_before_it_is_one(scene: Scene)
         scene, world, json.dumps({"goal": "Put", "steps": steps}), "put", planning={"mode": "always"}
     )
     scene.ask(agent, "Put milk where the page says")
-    scene.decide(agent, "approve")
     (asked,) = interrupts(agent, scene)
-    assert asked["shown"]["args"]["place"].startswith("Ignore all this")
+    (step,) = [step for step in asked["shown"]["steps"] if step["id"] == "s2"]
+    assert (asked["kind"], step["tainted"]) == ("plan", True)
+    assert step["values"]["place"].startswith("Ignore all this")
     assert world.shelf == []
     scene.decide(agent, "reject")
     assert world.shelf == []
@@ -236,14 +237,19 @@ def test_one_gate_shows_all_calls_of_a_reply(scene: Scene) -> None:
     assert [row["n"] for row in scene.rows("SELECT count(*) AS n FROM gates")] == [1]
 
 
-def test_decisions_that_differ_are_refused_and_nothing_runs(scene: Scene) -> None:
+def test_decisions_that_differ_make_the_calls_that_were_approved_and_no_other(scene: Scene) -> None:
     world = World("Medium")
     agent = play(scene, world, put(scene, "a", "b"), "done")
     scene.ask(agent, "Put both")
-    with pytest.raises(GateError, match="decided together"):
-        scene.answer(agent, {"decisions": [{"type": "approve"}, {"type": "reject"}]})
-    assert world.shelf == []
-    assert scene.decide(agent, "reject")["answer"] == "done"
+    answer = scene.answer(agent, {"decisions": [{"type": "approve"}, {"type": "reject"}]})
+    assert (answer["answer"], world.shelf) == ("done", ["left:a"])
+
+
+def test_one_no_leaves_out_all_calls_of_a_reply(scene: Scene) -> None:
+    world = World("Medium")
+    agent = play(scene, world, put(scene, "a", "b"), "done")
+    scene.ask(agent, "Put both")
+    assert scene.answer(agent, {"type": "reject"})["answer"] == "done"
     assert world.shelf == []
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Edit = Callable[[dict[str, Any]], None]
 ONE_SLOT = {"max_parallel_steps": 1}
+PLAN_FIRST = {"order": "plan_first"}
 
 
 def shown(scene: Scene, agent: Agent) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def agent(scene: Scene) -> Agent:
         scene.step("b", "work.write", "a", estimated_risk="Medium"),
         scene.step("c", "work.read", success_criteria={"cel": "output.turn == 1"}),
     ]
-    agent = scene.agent(scene.plan(*steps), "the answer", execution=ONE_SLOT)
+    agent = scene.agent(scene.plan(*steps), "the answer", execution=ONE_SLOT, approval=PLAN_FIRST)
     scene.ask(agent)
     return agent
 
@@ -415,20 +416,25 @@ def test_an_edit_beside_an_answer_that_is_refused_is_not_recorded(scene: Scene, 
     assert scene.everything() == before
 
 
-@pytest.mark.parametrize(
-    "answer", [edited({"steps": []}), {"type": "respond", "message": "hm"}], ids=["edit", "respond"]
-)
-def test_the_gate_of_one_call_takes_neither_edit_nor_respond(answer: Any, scene: Scene) -> None:
+def test_the_gate_of_one_call_takes_no_edit_of_a_plan(scene: Scene) -> None:
     agent = scene.agent(scene.plan(scene.step("s1", "work.destroy")), "the answer")
     scene.ask(agent)
     scene.decide(agent, "approve")
     (asked,) = agent.get_state(scene.config).interrupts
-    assert asked.value["review_configs"][0]["allowed_decisions"] == ["approve", "reject"]
+    assert asked.value["review_configs"][0]["allowed_decisions"] == ["approve", "edit", "reject", "respond"]
     before = scene.everything()
-    with pytest.raises(GateError, match="one call") as refused:
-        scene.answer(agent, answer)
-    assert refused.value.next_step == "it takes: approve, reject"
+    with pytest.raises(GateError, match="keeps the tool that is called, work.destroy"):
+        scene.answer(agent, edited({"steps": []}))
     assert scene.everything() == before
+
+
+def test_a_response_at_the_gate_of_one_call_leaves_it_out_and_is_told(scene: Scene) -> None:
+    agent = scene.agent(scene.plan(scene.step("s1", "work.destroy")), "the answer")
+    scene.ask(agent)
+    scene.decide(agent, "approve")
+    output = scene.answer(agent, {"type": "respond", "message": "it is gone already"})
+    assert (output["status"], scene.done) == ("completed_with_skips", [])
+    assert "it is gone already" in output["answer"]
 
 
 def test_a_step_that_was_done_before_a_replan_is_not_done_again_after_an_edit(scene: Scene) -> None:

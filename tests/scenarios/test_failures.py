@@ -91,8 +91,9 @@ def test_a_policy_that_denies_ends_it(scene: Scene) -> None:
     named = scene.step("s2", "work.write", params={"name": "{{steps.s1.output.text}}"})
     plan = scene.plan(scene.step("s1", "word.find"), named)
     agent = scene.agent(plan, "it was denied", capabilities=[finder("secret")])
-    scene.ask(agent)
-    assert scene.decide(agent, "approve")["status"] == "failed"
+    output = scene.ask(agent)
+    assert output["status"] == "failed"
+    assert "the policy denies work.write: policy.toml:1 says deny" in output["answer"]
     assert results(scene)["s2"] == ("failed", "forbidden")
     assert (verdicts(scene), scene.done) == (["escalate"], [])
 

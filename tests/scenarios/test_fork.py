@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
 READ, WRITE, LAST = "a", "b", "c"
+PLAN_FIRST = {"order": "plan_first"}
 
 
 def chain(scene: Scene) -> str:
@@ -31,7 +32,9 @@ def chain(scene: Scene) -> str:
 
 def ended(scene: Scene) -> Agent:
     """Play the chain to its end."""
-    agent = scene.agent(chain(scene), "the answer", execution={"max_parallel_steps": 1})
+    agent = scene.agent(
+        chain(scene), "the answer", execution={"max_parallel_steps": 1}, approval=PLAN_FIRST
+    )
     scene.ask(agent)
     assert scene.decide(agent, "approve")["status"] == "completed"
     return agent
@@ -308,7 +311,7 @@ def test_a_fork_of_a_failed_run_tries_what_failed_once_more(scene: Scene) -> Non
 
 
 def test_a_fork_of_a_rejected_run_asks_again_and_runs_once_approved(scene: Scene) -> None:
-    agent = scene.agent(chain(scene), "the answer")
+    agent = scene.agent(chain(scene), "the answer", approval=PLAN_FIRST)
     scene.ask(agent)
     scene.decide(agent, "reject")
     fork(scene, agent)

@@ -104,9 +104,10 @@ def step(id_: str, capability: str, *after: str, **params: Any) -> dict[str, Any
 def test_a_tool_is_a_step_and_its_result_goes_on(desk: Desk) -> None:
     now = step("now", "time.get_current_time", timezone="Europe/Oslo")
     note = step("note", "work.write", name="zone", text="{{steps.now.output.timezone}}")
-    desk.ask(desk.plan(now, note), "the answer")  # a write with what a server said asks a person
-    desk.scene.decide(desk.agent, "approve")
-    assert desk.scene.done == []  # and again, with what the server said
+    output = desk.ask(desk.plan(now, note), "the answer")  # a write with what a server said asks a person
+    (asked,) = output["__interrupt__"]
+    assert asked.value["shown"]["steps"][1]["values"]["text"] == "Europe/Oslo"
+    assert desk.scene.done == []
     assert desk.scene.decide(desk.agent, "approve")["status"] == "completed"
     assert "zone:Europe/Oslo" in desk.scene.done
     assert desk.effects() == [("work.write", "done")]

@@ -69,5 +69,10 @@ def test_of_the_calls_of_a_plan_that_change_something(scene: Scene) -> None:
     agent = scene.agent(scene.plan(reads, *planned, later), "done")
     (gate,) = scene.ask(agent, "Destroy the tower")["__interrupt__"]
     steps = {step["id"]: step.get("origins") for step in gate.value["shown"]["steps"]}
-    wanted = {"s1": None, "s2": {"name": "your request"}, "s3": {"name": "written for this call"}, "s4": None}
+    wanted = {
+        "s1": None,
+        "s2": {"name": "your request"},
+        "s3": {"name": "written for this call"},
+        "s4": {"name": "first seen in the result of work.read (s1)"},
+    }
     assert {name: steps[name] for name in wanted} == wanted

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 ALLOW_ALL = '[[rule]]\ndecide = "allow"\n'
 SECRET = 'match.capability = "work.write"\nwhen = \'args.text == "secret"\''
+PLAN_FIRST = {"order": "plan_first"}
 
 
 def policy(scene: Scene, *rules: str, last: str = ALLOW_ALL) -> None:
@@ -109,7 +110,7 @@ def test_an_argument_that_is_known_later_asks_only_when_the_rule_still_says_so(s
     steps += [
         scene.step(f"w{n}", "work.write", params={"name": f"{{{{steps.s{n}.output.text}}}}"}) for n in (1, 2)
     ]
-    agent = scene.agent(scene.plan(*steps), "the answer")
+    agent = scene.agent(scene.plan(*steps), "the answer", approval=PLAN_FIRST)
     scene.ask(agent)
     scene.decide(agent, "approve")
     assert sorted(scene.done) == ["s1", "s1, reading 1", "s2"]
@@ -119,12 +120,28 @@ def test_an_argument_that_is_known_later_asks_only_when_the_rule_still_says_so(s
     assert scene.decide(agent, "approve")["answer"] == "the answer"
 
 
-def test_an_argument_that_turns_out_to_be_denied_is_not_put_before_anybody(scene: Scene) -> None:
+def test_an_argument_that_was_read_first_asks_with_its_plan_only_when_the_rule_says_so(scene: Scene) -> None:
+    policy(scene, 'match.capability = "work.write"\nwhen = \'args.name.contains("s2")\'\ndecide = "ask"')
+    write = {"name": "{{steps.r.output.text}}"}
+    for name, asks in (("s1", False), ("s2", True)):
+        read = scene.step("r", "work.read", params={"name": name})
+        scene.thread = name
+        agent = scene.agent(scene.plan(read, scene.step("w", "work.write", params=write)), "the answer")
+        assert ("__interrupt__" in scene.ask(agent)) is asks
+    assert scene.done == ["s1", "s1, reading 1", "s2"]
+    assert scene.waiting(agent).keys() == {"plan"}
+
+
+@pytest.mark.parametrize("order", ["plan_first", "reads_first"])
+def test_an_argument_that_turns_out_to_be_denied_is_not_put_before_anybody(scene: Scene, order: str) -> None:
     policy(scene, 'match.capability = "work.write"\nwhen = \'args.name.contains("s1")\'\ndecide = "deny"')
     later = scene.step("s2", "work.write", params={"name": "{{steps.s1.output.text}}"})
-    agent = scene.agent(scene.plan(scene.step("s1", "work.read"), later), "the answer")
+    plan = scene.plan(scene.step("s1", "work.read"), later)
+    agent = scene.agent(plan, "the answer", approval={"order": order})
     scene.ask(agent)
-    scene.decide(agent, "approve")
+    if order == "plan_first":
+        scene.decide(agent, "approve")
+    assert scene.waiting(agent) == {}
     assert scene.done == ["s1"]
     (step,) = [
         json.loads(row["result"]) for row in scene.rows("SELECT * FROM steps") if "s2" in row["result"]

@@ -15,7 +15,8 @@ from tests.scenarios.test_refusals import Clock
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
-OFF: dict[str, Any] = {"alternative": {"enabled": False}}
+PLAN_FIRST: dict[str, Any] = {"approval": {"order": "plan_first"}}
+OFF: dict[str, Any] = {"alternative": {"enabled": False}, **PLAN_FIRST}
 ARGS = {"name": "gone"}
 NO = ("rejected", "rejected")
 CHAIN = {"name": "do_it", "description": "do", "steps": [{"toolName": "work.post", "arguments": ARGS}]}
@@ -107,7 +108,7 @@ def test_not_by_an_alternative(scene: Scene) -> None:
         replies=[scene.plan(gated(scene), scene.step("bad", "work.fail")), scene.plan(spoil)] + ["told"] * 4,
         alternatives=["NO_ALTERNATIVE", instead],
     )
-    agent = scene.agent(model=model, planning={"mode": "always", "replan_budget": 1})
+    agent = scene.agent(model=model, planning={"mode": "always", "replan_budget": 1}, **PLAN_FIRST)
     scene.ask(agent)
     scene.decide(agent, "approve")
     scene.decide(agent, "reject", "not that")

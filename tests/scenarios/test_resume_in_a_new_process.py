@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WAYS = ("invoke", "ainvoke", "stream", "astream")
 APPROVE = {"decisions": [{"type": "approve"}]}
+ORDERS = ("plan_first", "reads_first")
+PLAN_FIRST = {"approval": {"order": "plan_first"}}
 
 
 def gated(scene: Scene) -> str:
@@ -25,19 +27,22 @@ def gated(scene: Scene) -> str:
     return scene.plan(scene.step("s1", "work.read"), second)
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory, stage: Callable[[Path], Scene]) -> dict[str, Any]:
+@pytest.fixture(scope="module", params=ORDERS)
+def played(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, stage: Callable[[Path], Scene]
+) -> dict[str, Any]:
     """Begin a run in each way in one process, and approve all of them in a second one.
 
     The second process's model would answer a request for a plan with garbage.
     """
-    scene = stage(tmp_path_factory.mktemp("resume"))
+    scene, order = stage(tmp_path_factory.mktemp("resume")), request.param
+    settings = {"approval": {"order": order}}
     begin = [scene.entry(how, thread=f"thread-{how}", message="Do it") for how in WAYS]
     resume = [scene.entry(how, thread=f"thread-{how}", resume=APPROVE) for how in WAYS]
-    first = scene.child(*begin, replies=[gated(scene)])
+    first = scene.child(*begin, replies=[gated(scene)], settings=settings)
     before = scene.done
-    second = scene.child(*resume, replies=["the second process answers"])
-    return {"first": first, "second": second, "before": before, "scene": scene}
+    second = scene.child(*resume, replies=["the second process answers"], settings=settings)
+    return {"first": first, "second": second, "before": before, "scene": scene, "order": order}
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -57,8 +62,12 @@ def test_the_first_process_stops_at_one_gate_with_langchains_request(how: str, p
     assert asked["expires_at"].endswith("+00:00")
 
 
-def test_nothing_runs_before_the_answer(played: Any) -> None:
-    assert played["before"] == []
+def test_nothing_runs_before_the_answer_but_what_is_read_first(played: Any) -> None:
+    read = ["s1"] if played["order"] == "reads_first" else []
+    assert played["before"] == read * len(WAYS)
+    for output in played["first"]["outputs"]:
+        shown = output["waiting"][0]["shown"]
+        assert [step["id"] for step in shown["steps"] if "brought" in step] == read
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -70,7 +79,9 @@ def test_the_second_process_runs_the_plan_to_its_answer(how: str, played: Any) -
 
 
 def test_every_step_of_every_run_was_done_once_and_in_order(played: Any) -> None:
-    assert played["scene"].done == ["s1", "s2"] * len(WAYS)
+    read_first = played["order"] == "reads_first"
+    done = [*(["s1"] * len(WAYS)), *(["s2"] * len(WAYS))] if read_first else ["s1", "s2"] * len(WAYS)
+    assert played["scene"].done == done
 
 
 def test_the_second_process_never_plans_again(played: Any) -> None:
@@ -80,16 +91,22 @@ def test_the_second_process_never_plans_again(played: Any) -> None:
 
 @pytest.mark.parametrize("how", ["stream", "astream"])
 def test_the_second_process_streams_the_events_of_the_approved_plan(how: str, played: Any) -> None:
-    streamed = [event["type"] for event in played["second"]["outputs"][WAYS.index(how)]["events"]]
-    assert streamed[:3] == ["approval_resolved", "plan_start", "plan_step_start"]
-    assert streamed[-1] == "run_end"
+    outputs = [played[process]["outputs"][WAYS.index(how)]["events"] for process in ("first", "second")]
+    before, after = ([event["type"] for event in events] for events in outputs)
+    plan_events = [type_ for type_ in (*before, *after) if type_.startswith(("plan_s", "approval_"))]
+    asked, start = ["approval_requested", "approval_resolved"], ["plan_start"]
+    step = ["plan_step_start", "plan_step_complete"]
+    read_first = [*start, *step, *asked, *step]
+    assert plan_events == (read_first if played["order"] == "reads_first" else [*asked, *start, *step, *step])
+    assert after[-1] == "run_end"
 
 
 def test_a_reason_to_reject_reaches_the_next_plan(scene: Scene) -> None:
-    scene.ask(scene.agent(gated(scene)))
+    scene.ask(scene.agent(gated(scene), **PLAN_FIRST))
     other = scene.plan(scene.step("milder", "work.read"))
     reject = {"decisions": [{"type": "reject", "message": "leave the archive alone"}]}
-    ended = scene.child(scene.entry(resume=reject), replies=[other, "did the milder thing"])
+    replies = [other, "did the milder thing"]
+    ended = scene.child(scene.entry(resume=reject), replies=replies, settings=PLAN_FIRST)
     assert "leave the archive alone" in ended["asked"][0][-1]
     assert ended["outputs"][0]["answer"] == "did the milder thing"
     assert scene.done == ["milder"]
@@ -97,7 +114,7 @@ def test_a_reason_to_reject_reaches_the_next_plan(scene: Scene) -> None:
 
 def test_a_plan_made_after_a_rejection_asks_at_a_gate_of_its_own(scene: Scene) -> None:
     other = scene.plan(scene.step("milder", "work.write", estimated_risk="Medium"))
-    agent = scene.agent(gated(scene), other, "did the milder thing")
+    agent = scene.agent(gated(scene), other, "did the milder thing", **PLAN_FIRST)
     scene.ask(agent)
     first = scene.waiting(agent)["plan"]
     scene.decide(agent, "reject", "leave the archive alone")
@@ -112,10 +129,10 @@ def test_a_plan_made_after_a_rejection_asks_at_a_gate_of_its_own(scene: Scene) -
 def test_a_rejection_that_leads_to_no_other_plan_ends_the_run(
     replans: int, reason: str, scene: Scene
 ) -> None:
-    planning = {"mode": "always", "replan_budget": replans}
-    scene.ask(scene.agent(gated(scene), planning=planning))
+    settings = {"planning": {"mode": "always", "replan_budget": replans}, **PLAN_FIRST}
+    scene.ask(scene.agent(gated(scene), **settings))
     reject = {"decisions": [{"type": "reject", "message": reason}]}
-    ended = scene.child(scene.entry(resume=reject), replies=["never asked"], settings={"planning": planning})
+    ended = scene.child(scene.entry(resume=reject), replies=["never asked"], settings=settings)
     (output,) = ended["outputs"]
     assert output["status"] == "rejected"
     assert reason in output["answer"]

@@ -23,7 +23,7 @@ def model(scene: Scene) -> ScriptedModel:
 @pytest.fixture
 def agent(scene: Scene, model: ScriptedModel) -> Agent:
     """Play the first run to its end, and begin the second."""
-    agent = scene.agent(model=model)
+    agent = scene.agent(model=model, approval={"order": "plan_first"})
     scene.ask(agent)
     scene.decide(agent, "approve")
     scene.decide(agent, "approve")

@@ -195,7 +195,7 @@ def test_arguments_of_a_json_schema_are_shown_like_any_others(scene: Scene, way:
         made = {"name": "pass_on", "description": "Pass a mail on", "steps": parts}
         steps = [{**call("tool.create_chain", **made), "id": "made"}, call("pass_on", "made")]
     model = ScriptedModel(replies=[scene.plan(*steps), "the answer"])
-    agent = scene.agent(model=model, capabilities=office(done), tools=[courier(done)])
+    agent = scene.agent(model=model, capabilities=office(done), tools=[courier(done)], approval=PLAN_FIRST)
     scene.ask(agent)
     (shown,) = scene.decide(agent, "approve")["__interrupt__"]
     assert shown.value["shown"]["args"]["to"] == ACCOUNT

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 
 DEEP = {"approval": {"depth": "plan_and_gates"}}
+DEEP_UNREAD = {"approval": {"depth": "plan_and_gates", "order": "plan_first"}}
 SEND = ("work__send", {"name": "sent", "to": "a"})
 
 
@@ -64,11 +65,20 @@ def test_a_plan_alone_is_not_approved_with_its_gates(scene: Scene) -> None:
 
 def test_a_gate_whose_arguments_are_not_known_yet_is_not_included(scene: Scene) -> None:
     refers = scene.step("s2", "work.destroy", params={"name": "{{steps.s1.output.text}}"})
-    agent = scene.agent(scene.plan(scene.step("s1", "work.read"), refers), "the answer", **DEEP)
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read"), refers), "the answer", **DEEP_UNREAD)
     scene.ask(agent, "Send it")
     scene.decide(agent, "approve")
     assert scene.done == ["s1"]
     assert scene.waiting(agent).keys() == {"s2"}
+
+
+def test_a_gate_whose_arguments_are_known_by_reading_is_included(scene: Scene) -> None:
+    refers = scene.step("s2", "work.destroy", params={"name": "{{steps.s1.output.text}}"})
+    agent = scene.agent(scene.plan(scene.step("s1", "work.read"), refers), "the answer", **DEEP)
+    scene.ask(agent, "Send it")
+    assert (scene.waiting(agent).keys(), scene.done) == ({"plan"}, ["s1"])
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert scene.done == ["s1", "s1, reading 1"]
 
 
 def test_only_what_was_shown_is_included_whatever_the_settings_say_now(scene: Scene) -> None:
@@ -82,7 +92,7 @@ def test_only_what_was_shown_is_included_whatever_the_settings_say_now(scene: Sc
 
 def test_a_gate_that_was_included_is_included_once(scene: Scene) -> None:
     plan = scene.plan(scene.step("s1", "work.fail"), scene.step("s2", "work.destroy"))
-    agent = scene.agent(plan, plan, "the answer", **DEEP)
+    agent = scene.agent(plan, plan, "the answer", **DEEP_UNREAD)
     scene.ask(agent, "Send it")
     scene.decide(agent, "approve")
     assert scene.done.count("s2") == 1
