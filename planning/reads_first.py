@@ -79,9 +79,9 @@ def cannot_begin(
     scope: Mapping[str, JsonValue],
     registry: Registry,
 ) -> set[str]:
-    """Name the steps, by uid, that what was read leaves nothing for; none where another can begin.
+    """Name the steps, by uid, that what was read leaves nothing for: nobody is asked about them.
 
-    Nobody is asked about them. They need what failed or was not there, by their cascade or a reference; `checked` is in the order of
+    They need what failed or was not there, by their cascade or a reference; `checked` is in the order of
     dependencies.
     """
     missing = {uid for uid, result in results.items() if result.status != "completed"}
@@ -100,7 +100,7 @@ def cannot_begin(
         except CapabilityRejected as error:
             if isinstance(error, NothingFound) or results.keys() >= set(entry.needs):
                 missing.add(entry.uid)
-    return missing - results.keys() if missing.issuperset(entry.uid for entry in open_) else set()
+    return missing - results.keys()
 
 
 def brought_first(

@@ -95,8 +95,7 @@ def verify(
         if invocation.context.dry_run and not _only_asks(plan):
             return {**update, "status": "planned", "answer": "This is the plan; nothing was run."}
         to_ask = PlanGate(gate, gate_card(card, attempts, state["route"], settings)) if gate else None
-        if gate or not idle:  # else nothing of it may begin: it waits on record for a gate that never opens
-            await stores.plans.record(invocation.lease, plan, checked, invocation.clock(), gate=to_ask)
+        await stores.plans.record(invocation.lease, plan, checked, invocation.clock(), gate=to_ask)
         return update
 
     return verify
