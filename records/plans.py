@@ -70,8 +70,8 @@ class Plans:
         what is remembered by a rule as theirs.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
-        had an open gate never loses it. The card of a gate stays as it was first made. One that nobody is asked
-        about rides: no effect of it is on record before it.
+        had an open gate never loses it. The card of a gate stays as it was first made. One that nobody is
+        asked about rides: no effect of it is on record before it.
         """
         steps = stored_json(checked)
         gate_id, card = (gate.id, canonical_json(dict(gate.card))) if gate else (None, None)

@@ -76,7 +76,7 @@ def test_a_gate_whose_arguments_are_known_by_reading_is_included(scene: Scene) -
     refers = scene.step("s2", "work.destroy", params={"name": "{{steps.s1.output.text}}"})
     agent = scene.agent(scene.plan(scene.step("s1", "work.read"), refers), "the answer", **DEEP)
     scene.ask(agent, "Send it")
-    assert (scene.waiting(agent).keys(), scene.done) == ({"plan"}, ["s1"])
+    assert (list(scene.waiting(agent)), scene.done) == (["plan"], ["s1"])
     assert scene.decide(agent, "approve")["status"] == "completed"
     assert scene.done == ["s1", "s1, reading 1"]
 
