@@ -78,8 +78,6 @@ CREATE TABLE usage (
 CREATE INDEX IF NOT EXISTS usage_of_run ON usage (run_id);
 CREATE INDEX IF NOT EXISTS usage_of_time ON usage (at);
 CREATE INDEX IF NOT EXISTS usage_reserved ON usage (tenant, provider, at) WHERE settled = 0;
-CREATE INDEX IF NOT EXISTS usage_unpriced ON usage (tenant, provider, at)
-    WHERE kind = 'model' AND cost IS NULL;
 CREATE TABLE memories (
     id TEXT PRIMARY KEY, tenant TEXT NOT NULL, run_id TEXT NOT NULL, text TEXT NOT NULL, tags TEXT NOT NULL,
     created_at TEXT NOT NULL
