@@ -36,7 +36,7 @@ def edited_action(form: Mapping[str, object]) -> object:
         return EditedAmount(args)
     if action.keys() != {name, "args"} or action[name] != "approve_plan":
         raise GateError(
-            f"an edit is of approve_plan, not of {quoted(action.get(name))}: change the steps of its plan",
+            f"an edit is of approve_plan, not of {in_ascii(action.get(name))}: change the steps of its plan",
             f"send {EDIT}",
         )
     if not isinstance(args, Mapping) or args.keys() != {"plan"}:
@@ -55,9 +55,9 @@ def with_amount(gate: Gate, decision: Decision, edit: object) -> tuple[Decision,
     if gate.kind != "limit" or not isinstance(edit, EditedAmount):
         wanted = _AMOUNT if gate.kind == "limit" else EDIT
         raise GateError(f"gate {gate.gate_id} asks about something else than was edited", f"send {wanted}")
-    shown, amount = gate.card["args"], _number(edit.args.get("amount"))
+    card_args, amount = gate.card["args"], _number(edit.args.get("amount"))
     rest = {name: value for name, value in edit.args.items() if name != "amount"}
-    if not isinstance(shown, dict) or any(shown.get(name) != value for name, value in rest.items()):
+    if not isinstance(card_args, dict) or any(card_args.get(name) != value for name, value in rest.items()):
         raise GateError("only the amount can be edited", f"send {_AMOUNT}")
     try:
         check_amounts(dict.fromkeys(gate.more, amount))
@@ -71,10 +71,10 @@ def _number(amount: object) -> float:
     try:
         return float(str(amount))
     except ValueError as error:
-        raise GateError(f"{quoted(amount)} is no amount", f"send {_AMOUNT}") from error
+        raise GateError(f"{in_ascii(amount)} is no amount", f"send {_AMOUNT}") from error
 
 
-def quoted(value: object) -> str:
+def in_ascii(value: object) -> str:
     """Quote what was sent so that all of it shows, and not more than fits."""
     text = ascii(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -65,8 +65,7 @@ def verify(
         if by := invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {by}; nothing was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
-        spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-        effects = await effects_had(invocation.run_id, stores.database)
+        spent, effects = await _spent(invocation, stores)
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
@@ -88,8 +87,7 @@ def verify(
         values = await known_values(checked, results, invocation.request, stores, registry)
         progress = PlanProgress(plan, checked, results, values, files, invocation.request)
         estimate = in_all(needed, spent)
-        plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
-        card = await with_step_origins(plain, invocation, stores)
+        card = await with_step_origins(_card(progress, state, estimate, rules, rubrics), invocation, stores)
         _tell([], data | {"order": order_added(card), "plan": card}, attempts, invocation)
         gate = await gate_of_plan(plan, checked, state, stores.plans, settings.approval, done)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}
@@ -104,12 +102,14 @@ def verify(
 
 
 def _card(
-    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, *, judged: bool
+    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, rubrics: Rubrics
 ) -> dict[str, JsonValue]:
     """Show a plan as a person is asked about it."""
     deep, checked = rules.settings.approval.depth == "plan_and_gates", progress.checked
     card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-    return with_phrases(with_criteria(card, checked, judged=judged), checked, rules.registry)
+    return with_phrases(
+        with_criteria(card, checked, judged=rubrics.judged(state["route"])), checked, rules.registry
+    )
 
 
 def _tell(
@@ -217,6 +217,12 @@ def gate_card(
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+
+
+async def _spent(invocation: Invocation, stores: Stores) -> tuple[Spent, int]:
+    """Say what a run has used so far, and how many effects it has had."""
+    used = await stores.budgets.spent_by(invocation.lease, invocation.clock())
+    return used, await effects_had(invocation.run_id, stores.database)
 
 
 async def _given_more(
