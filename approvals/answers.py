@@ -18,7 +18,7 @@ from planwright.approvals.edited_action import (
     EditedAction,
     edited_action,
     edited_plan,
-    quoted,
+    in_ascii,
     with_amount,
 )
 from planwright.approvals.gate import gate_prompt
@@ -76,7 +76,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
-            raise GateError(f"no open gate is named {quoted(wanted)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate is named {in_ascii(wanted)}", f"open: {_ids(gates)}")
         return [_bound(gate, answer, channel)]
     if len(gates) > 1:
         raise GateError(
@@ -98,7 +98,8 @@ def read_decision(answer: object, channel: str) -> tuple[Decision, EditedAction 
             )
     if unknown := form.keys() - _KEYS:
         raise GateError(
-            f"an answer has no field {quoted(min(unknown, key=str))}", f"it has: {', '.join(sorted(_KEYS))}"
+            f"an answer has no field {in_ascii(min(unknown, key=str))}",
+            f"it has: {', '.join(sorted(_KEYS))}",
         )
     reason = form.get("message") or form.get("reason") or (args if isinstance(args, str) else "")
     effects = _effects(form, word)
@@ -156,7 +157,9 @@ def _word(value: object) -> GateAnswer:
     text = str(value).strip(" \t\r\n")
     word = _WORDS.get(text.lower()) if text.isascii() else None
     if word is None:
-        raise GateError(f"{quoted(value)} is no answer to a gate", "answer approve, edit, reject or respond")
+        raise GateError(
+            f"{in_ascii(value)} is no answer to a gate", "answer approve, edit, reject or respond"
+        )
     return word
 
 
@@ -204,7 +207,7 @@ def _single_decision(answer: object) -> Mapping[str, object]:
         inner = decisions[0] if isinstance(decisions[0], Mapping) else {"type": decisions[0]}
         outer = {key: value for key, value in form.items() if key != "decisions"}
         if twice := [key for key in outer if key in inner and outer[key] != inner[key]]:
-            raise GateError(f"the answer names two different {quoted(twice[0])}", "say it once")
+            raise GateError(f"the answer names two different {in_ascii(twice[0])}", "say it once")
         form = {**outer, **inner}
     elif isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
         form = form[0]
@@ -250,7 +253,7 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {quoted(key)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate or interrupt is named {in_ascii(key)}", f"open: {_ids(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):

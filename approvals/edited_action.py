@@ -40,7 +40,7 @@ def edited_plan(edit: EditedAction) -> JsonValue:
     """Find the plan of an edit. Raises GateError where it is of something else."""
     if edit.name != "approve_plan":
         raise GateError(
-            f"an edit is of approve_plan, not of {quoted(edit.name)}: change the steps of its plan",
+            f"an edit is of approve_plan, not of {in_ascii(edit.name)}: change the steps of its plan",
             f"send {EDIT}",
         )
     if edit.args.keys() != {"plan"}:
@@ -58,7 +58,7 @@ def with_amount(gate: Gate, decision: Decision, edit: EditedAction) -> Decision:
         raise GateError(cause, f"send {_AMOUNT}")
     shown, amount = gate.card["args"], _number(edit.args.get("amount"))
     rest = {name: value for name, value in edit.args.items() if name != "amount"}
-    if not isinstance(shown, dict) or any(shown.get(name) != value for name, value in rest.items()):
+    if not isinstance(card_args, dict) or any(card_args.get(name) != value for name, value in rest.items()):
         raise GateError("only the amount can be edited", f"send {_AMOUNT}")
     try:
         check_amounts(dict.fromkeys(gate.more, amount))
@@ -72,10 +72,10 @@ def _number(amount: object) -> float:
     try:
         return float(str(amount))
     except ValueError as error:
-        raise GateError(f"{quoted(amount)} is no amount", f"send {_AMOUNT}") from error
+        raise GateError(f"{in_ascii(amount)} is no amount", f"send {_AMOUNT}") from error
 
 
-def quoted(value: object) -> str:
+def in_ascii(value: object) -> str:
     """Quote what was sent so that all of it shows, and not more than fits."""
     text = ascii(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

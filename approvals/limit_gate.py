@@ -42,7 +42,7 @@ class LimitGates:
         if not is_attended(invocation):
             invocation.put_down(error)
         id_ = gate_id(invocation.run_id, "limit", f"{shortage.unit}:{shortage.most:g}")
-        gate = await self._asked(id_, error, shortage, invocation)
+        gate = await self._opened(id_, error, shortage, invocation)
         if gate.status == "open" and id_ in invocation.limits_asked:
             raise GraphInterrupt(())  # a call beside this one asks
         invocation.limits_asked.add(id_)
@@ -55,7 +55,7 @@ class LimitGates:
         invocation.profile = with_more(profile, (await self._stores.runs.requests(invocation.lease)).extended)
         return True
 
-    async def _asked(
+    async def _opened(
         self, id_: str, error: BudgetExceeded, shortage: Shortage, invocation: Invocation
     ) -> Gate:
         """Open the gate that asks for more, once, and read how it stands."""

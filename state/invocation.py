@@ -86,7 +86,7 @@ class Invocation:
     """Stops the graph before its next superstep."""
     put_down_by: ModelUnavailable | BudgetExceeded | None = None
     """Why the run is put down without an end: a provider that is away, or a limit; None while it is not."""
-    told: str = ""
+    so_far: str = ""
     """What came of the run so far, as it is told where the run is put down; "" for what is on record."""
     more_of: Callable[[Invocation, BudgetExceeded], Awaitable[bool]] = nobody_gives_more
     """Says whether a person gives more of what is spent; it asks, or puts the run down where nobody can."""

@@ -39,10 +39,10 @@ async def standstill_of(invocation: Invocation, reason: str, stores: Stores) -> 
     if error is None or error.shortage is None:
         return Standstill("paused", reason, reason)
     more = {error.shortage.unit: error.shortage.offered}
-    deeds = [] if invocation.told else await deeds_of(invocation.run_id, stores)
-    told = [invocation.told] if invocation.told else [HEAD, *deeds] if deeds else []
+    deeds = [] if invocation.so_far else await deeds_of(invocation.run_id, stores)
+    account = [invocation.so_far] if invocation.so_far else [HEAD, *deeds] if deeds else []
     named = error.cause if error.limit in error.cause else f"{error.cause} ({error.limit})"
-    words = "\n".join((named, *told))
+    words = "\n".join((named, *account))
     go_on = f"give it more, and go on with it: extend(thread_id, {json_text(more)}), invoke(None, config)"
     return Standstill("budget_exceeded", error.limit, words, go_on)
 

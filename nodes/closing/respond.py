@@ -46,7 +46,7 @@ def respond(
         try:
             text = await _words(models, state, account, surroundings, invocation)
         except (ModelError, LimitExceeded) as error:
-            invocation.told = answer_from_results(results)
+            invocation.so_far = answer_from_results(results)
             if await invocation.goes_on_after(error):
                 return await respond(state, config)
             if isinstance(error, LimitExceeded):

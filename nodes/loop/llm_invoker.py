@@ -54,8 +54,7 @@ def llm_invoker(models: Models, own: LoopTools, shortening: Shortening) -> Node[
         if calls_in_doubt(state):
             return {}  # a person is asked first
         turn, profile = state.get("turn", 0) + 1, invocation.profile
-        most = min(profile.max_tool_iterations, loop.max_turns or profile.max_tool_iterations)
-        if stopped := _stopped(turn, most, loop, invocation):
+        if stopped := _stopped(turn, loop, invocation):
             return {"outcome": stopped}
         granted = await own.granted(state, invocation)
         tools = await own.named(granted, invocation)
@@ -165,8 +164,10 @@ def _closing(reply: AIMessage, text: str, chat: ChatPrompt) -> LoopOutcome:
     return without_call(text) if written_call(reply.text, chat.tools) else closing_words(reply, text)
 
 
-def _stopped(turn: int, most: int, loop: LoopTask, invocation: Invocation) -> LoopOutcome | None:
+def _stopped(turn: int, loop: LoopTask, invocation: Invocation) -> LoopOutcome | None:
     """End a loop that was cancelled, or has had all its turns; tell of one that goes on for long."""
+    of_agent = invocation.profile.max_tool_iterations
+    most = min(of_agent, loop.max_turns or of_agent)
     if invocation.cancelled_by:
         text = f"Cancelled by {invocation.cancelled_by} after {turn - 1} turns."
         return LoopOutcome(status="cancelled", code="cancelled", text=text)

@@ -64,8 +64,7 @@ def verify(
         if by := invocation.cancelled_by:
             return {"status": "cancelled", "answer": f"Cancelled by {by}; {_nothing(results)} was run."}
         (plan, mended), attempts = close_plan(plan_of(state)), _attempts(state)
-        spent = await stores.budgets.spent_by(invocation.lease, invocation.clock())
-        effects = await effects_had(invocation.run_id, stores.database)
+        spent, effects = await _spent(invocation, stores)
         earlier = await stores.plans.steps_of_run(invocation.run_id)
         done = await _done(plan, earlier, state, stores.ledger)
         rules = await rules_for(state, invocation, registry, call_context, taint, done)
@@ -84,8 +83,7 @@ def verify(
         progress = await plan_progress(plan, checked, rules, state, invocation, stores)
         checked = progress.checked
         estimate = in_all(needed, spent)
-        plain = _card(progress, state, estimate, rules, judged=rubrics.judged(state["route"]))
-        card = await with_step_origins(plain, invocation, stores)
+        card = await with_step_origins(_card(progress, state, estimate, rules, rubrics), invocation, stores)
         gate = await gate_of_plan(progress, state, stores.plans, settings.approval, done)
         reading = bool(gate) and unread(checked, results) and not state.get("reading")
         data |= {"order": order_added(card), "plan": card} | ({"reads_first": True} if reading else {})
@@ -106,12 +104,14 @@ def _nothing(results: Mapping[str, StepResult]) -> str:
 
 
 def _card(
-    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, *, judged: bool
+    progress: PlanProgress, state: AgentState, known: dict[str, JsonValue], rules: Rules, rubrics: Rubrics
 ) -> dict[str, JsonValue]:
     """Show a plan as a person is asked about it."""
     deep, checked = rules.settings.approval.depth == "plan_and_gates", progress.checked
     card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-    return with_phrases(with_criteria(card, checked, judged=judged), checked, rules.registry)
+    return with_phrases(
+        with_criteria(card, checked, judged=rubrics.judged(state["route"])), checked, rules.registry
+    )
 
 
 def _tell(
@@ -229,6 +229,12 @@ def gate_card(
     """Add to the card of a plan what decides which answers its gate takes: feedback needs a model."""
     left = 0 if route.embedded else attempts.replans_left(settings.planning.replan_budget)
     return {**card, "replans_left": left, **({"fixed": True} if attempts.fixed else {})}
+
+
+async def _spent(invocation: Invocation, stores: Stores) -> tuple[Spent, int]:
+    """Say what a run has used so far, and how many effects it has had."""
+    used = await stores.budgets.spent_by(invocation.lease, invocation.clock())
+    return used, await effects_had(invocation.run_id, stores.database)
 
 
 async def _given_more(

@@ -100,13 +100,13 @@ class Sessions:
         Whoever works on it sees it within a second. Raises SetupError for what is no amount of a unit, and
         RunError for a run that has ended, and for more time of a run that is no session.
         """
-        given = {str(unit): amount for unit, amount in amounts.items()}
-        check_amounts(given)
+        more = {str(unit): amount for unit, amount in amounts.items()}
+        check_amounts(more)
         mark = await self._time.look()
 
         def job(connection: sqlite3.Connection) -> sqlite3.Row:
             row = open_run(connection, which)
-            add_extension(connection, row["run_id"], given, by, mark.now)
+            add_extension(connection, row["run_id"], more, by, mark.now)
             if seconds := amounts.get("ttl_s"):
                 _put_off(connection, row, seconds, mark)
             if not self._leases.is_leased(run_of(row)):
@@ -114,7 +114,7 @@ class Sessions:
                     connection,
                     row["run_id"],
                     "session_extended",
-                    {**given, "by": by},
+                    {**more, "by": by},
                     mark.now,
                 )
             return open_run(connection, which)
