@@ -70,8 +70,8 @@ class Plans:
         what is remembered by a rule as theirs.
 
         A plan that comes back, after an edit was undone, is asked for at its newest gate; one that
-        had an open gate never loses it. The card of a gate stays as it was first made. One that nobody is
-        asked about rides: no effect of it is on record before it.
+        had an open gate never loses it, and its card stays. A gate that has not opened goes by what was read
+        since. One that nobody is asked about rides: no effect of it is on record before it.
         """
         steps = stored_json(checked)
         gate_id, card = (gate.id, canonical_json(dict(gate.card))) if gate else (None, None)
@@ -83,9 +83,10 @@ class Plans:
                 " ON CONFLICT (run_id, plan_hash) DO UPDATE SET checked = excluded.checked,"
                 " plan = excluded.plan, revision = excluded.revision, created_at = excluded.created_at,"
                 " rowid = (SELECT max(rowid) + 1 FROM plans),"  # the newest is the last row
-                " card = CASE WHEN plans.gate_id IS excluded.gate_id THEN plans.card"
+                " card = CASE WHEN plans.gate_id IS excluded.gate_id AND EXISTS"
+                " (SELECT 1 FROM gates WHERE gates.gate_id = plans.gate_id) THEN plans.card"
                 " ELSE coalesce(excluded.card, plans.card) END,"
-                " gate_id = coalesce(excluded.gate_id,"  # one that never opened is dropped by what was read
+                " gate_id = coalesce(excluded.gate_id,"
                 " (SELECT gate_id FROM gates WHERE gates.gate_id = plans.gate_id))",
                 (lease.run_id, lease.tenant, plan.plan_hash, plan.revision, stored_json(plan), steps)
                 + (gate_id, at.isoformat(), kind, card),
