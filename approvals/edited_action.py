@@ -56,7 +56,7 @@ def with_amount(gate: Gate, decision: Decision, edit: EditedAction) -> Decision:
     if edit.name != EXTEND:
         cause = f"gate {gate.gate_id} asks about something else than was edited"
         raise GateError(cause, f"send {_AMOUNT}")
-    shown, amount = gate.card["args"], _number(edit.args.get("amount"))
+    card_args, amount = gate.card["args"], _number(edit.args.get("amount"))
     rest = {name: value for name, value in edit.args.items() if name != "amount"}
     if not isinstance(card_args, dict) or any(card_args.get(name) != value for name, value in rest.items()):
         raise GateError("only the amount can be edited", f"send {_AMOUNT}")

@@ -144,7 +144,7 @@ class Gate(BaseModel):
         Not where several people, or some alone, decide over it, nor a chain, nor a task for another agent.
         """
         calls = (
-            call for call in self.calls if call.get("steps") is not None or call["capability"] == DELEGATE
+            call for call in self.calls if call.get("steps") is not None or call.get("capability") == DELEGATE
         )
         return any_one_may(self.card) and "gate" not in self.card and not any(calls)
 
