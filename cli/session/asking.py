@@ -103,7 +103,7 @@ def choices(waiting: Card) -> str:
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
     if waiting.get("shown_later"):
         more = "   [u] approve, unseen"
-    if waiting["kind"] == "step" and len(waiting["action_requests"]) > 1:
+    if waiting["kind"] == "step" and len(waiting.get("action_requests", ())) > 1:
         more += "   [y 1 3] these alone, by number"
     offered = CHOICES[waiting["kind"]]
     if "edit" not in _allowed(waiting):
@@ -132,8 +132,8 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     word, allowed = typed.lower(), _allowed(waiting)
     if word in YES and "approve" in allowed:
         return {"type": "approve"}
-    if waiting["kind"] == "step" and (numbers := _numbers(word, len(waiting["action_requests"]))):
-        count = len(waiting["action_requests"])
+    count = len(waiting.get("action_requests", ())) if waiting["kind"] == "step" else 0
+    if numbers := _numbers(word, count):
         return all_but({*range(1, count + 1)} - numbers, count)
     if waiting["kind"] == "limit" and (amount := _amount(word)):
         args = {**waiting["shown"]["args"], "amount": amount}

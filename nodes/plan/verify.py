@@ -85,7 +85,8 @@ def verify(
         estimate = in_all(needed, spent)
         card = await with_step_origins(_card(progress, state, estimate, rules, rubrics), invocation, stores)
         gate = await gate_of_plan(progress, state, stores.plans, settings.approval, done)
-        reading = bool(gate) and unread(checked, results) and not state.get("reading")
+        reads = bool(gate) and not (invocation.context.dry_run or state.get("reading"))
+        reading = reads and unread(checked, results)
         data |= {"order": order_added(card), "plan": card} | ({"reads_first": True} if reading else {})
         _tell([], data, attempts, invocation)
         update: AgentUpdate = {"plan": plan, "checked": checked, "gate_id": gate or "", "findings": []}

@@ -23,26 +23,19 @@ def test_the_demo_runs_by_itself_without_a_terminal(desk: Desk) -> None:
     assert len(key) == 64
     ((posted,),) = trial.rows("SELECT text FROM messages", "webhook.db")
     assert "EUR 4,310.50" in posted
-    assert trial.rows("SELECT kind, decided_by, status FROM gates ORDER BY kind") == [
-        ("plan", "demo", "approved"),
-        ("step", "demo", "approved"),
-        ("step", "demo", "approved"),
-    ]
+    assert trial.rows("SELECT kind, decided_by, status FROM gates") == [("plan", "demo", "approved")]
 
 
-def test_the_ticket_and_the_post_are_shown_before_they_go_out_or_are_waived(desk: Desk) -> None:
+def test_the_amount_is_read_before_it_asks_and_stands_on_its_one_card(desk: Desk) -> None:
     write_workspace(desk.folder / "trial")
     trial = Desk(desk.folder / "trial")
     job = "Search my emails for the invoice from Acme, then create a ticket with the amount"
     assert trial.run("run", job, "--no-input").code == 3
     (plan,) = trial.rows("SELECT shown FROM gates")
-    assert '"shown_later":true' in plan[0]
+    assert '"amount":"EUR 4,310.50"' in plan[0]
     done = trial.run("approve", "--no-input")
-    assert done.code == 3
+    assert done.code == 0
     assert "EUR 4,310.50" in done.stderr
-    assert trial.run("reject", "--no-input").code != 0
-    assert trial.run("run", job, "--no-input").code == 3
-    assert trial.run("approve", "--no-input", "--unseen").code == 0
     newest = "SELECT amount FROM tickets ORDER BY id DESC LIMIT 1"
     assert trial.rows(newest, "tickets.db") == [("EUR 4,310.50",)]
 

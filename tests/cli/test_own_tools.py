@@ -59,7 +59,7 @@ def till(desk: Desk) -> Iterator[Till]:
 
 def begin(till: Till, desk: Desk, mode: str, *replies: Any) -> Agent:
     """Ask for a payment, and stop at its first gate."""
-    desk.settings(f'[planning]\nmode = "{mode}"\n')
+    desk.settings(f'[planning]\nmode = "{mode}"\n[approval]\ndepth = "plan"\n')
     agent = till.agent(*replies)
     out = agent.invoke({"messages": [("user", "pay ada 5")]}, CONFIG)
     assert "__interrupt__" in out

@@ -28,7 +28,9 @@ def send(text: str, number: int) -> str:
 def gate(desk: Desk) -> str:
     """The gate of one call, whose plan is approved."""
     (desk.folder / "fax.py").write_text(MODULE, "utf-8")
-    desk.settings('[capabilities]\nmodules = ["fax"]\n[planning]\nmode = "always"\n')
+    desk.settings(
+        '[capabilities]\nmodules = ["fax"]\n[planning]\nmode = "always"\n[approval]\ndepth = "plan"\n'
+    )
     plan = {
         "goal": "Fax",
         "steps": [{"id": "s1", "capability": "fax.send", "params": {"text": "hello", "number": 7}}],

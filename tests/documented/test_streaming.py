@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langgraph.types import Command
 
-from tests.documented.conftest import APPROVE, MESSAGE, Play
+from tests.documented.conftest import MESSAGE, Play
 
 
 def chunks(play: Play, mode: Any, **options: Any) -> list[Any]:
@@ -45,8 +45,7 @@ def test_messages(reading: Play) -> None:
 def test_messages_of_a_loop_come_once(calling: Play) -> None:
     """Each message of a loop comes once: joined, they are its answer and its calls."""
     pairs = chunks(calling, "messages")
-    waiting = calling.agent.get_state(calling.config).interrupts
-    answer: Any = Command(resume={gate.id: APPROVE for gate in waiting})
+    answer: Any = Command(resume="approve")
     pairs += calling.agent.stream(answer, calling.config, stream_mode="messages")
     brought = [chunk.tool_call_id for chunk, _ in pairs if isinstance(chunk, ToolMessage)]
     assert brought == ["c0", "c1"]

@@ -82,4 +82,4 @@ def test_a_person_is_asked_about_a_host_that_is_not_listed(example: Callable[[st
     weather.desk.settings(settings.replace('"api.open-meteo.com", ', ""))
     done = weather.desk.run("call", "current_weather", "--place=Nairobi")
     assert done.code == 3, done.printed
-    assert "current_weather · network · no risk · own gate" in done.stderr
+    assert "current_weather · network · no risk · gate included" in done.stderr

@@ -37,7 +37,8 @@ def make_agent(tmp_path: Path) -> Iterator[MakeAgent]:
         **options: Any,
     ) -> Agent:
         planning = {"mode": "always", "max_steps": 100, "replan_budget": 0}
-        settings = load(tmp_path, **{"planning": planning, **(flags or {})})
+        chosen = {"planning": planning, "approval": {"depth": "plan"}, **(flags or {})}
+        settings = load(tmp_path, **chosen)
         reply = json.dumps({"goal": "the goal", **(plan or {}), "steps": steps})
         model = ScriptedModel(
             replies=[reply, "the answer", *(text.replace("PLAN", reply) for text in replies)]

@@ -173,6 +173,7 @@ def build(dag: Dag, watch: Watch, folder: Path, stores: Stores) -> Agent:
         folder,
         planning={"mode": "always", "replan_budget": 0},
         execution={"order": dag.order, "max_parallel_steps": dag.parallel},
+        approval={"order": "plan_first", "depth": "plan"},
     )
     model = ScriptedModel(replies=[dag.reply(), "the answer"])
     return build_graph(chosen, model=model, capabilities=capabilities_of(watch), stores=stores)

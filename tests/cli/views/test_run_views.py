@@ -197,7 +197,7 @@ def test_show_names_who_has_approved_at_a_gate_that_needs_two(desk: Desk) -> Non
     rule = '[[rule]]\nmatch.capability = "*"\ndecide = "ask"\nquorum = 2\n'
     (desk.folder / "policy.toml").write_text(rule, "utf-8")
     assert desk.run("run", "Save hello to note.md").code == 3
-    assert [desk.run("approve", "last").code for _ in range(2)] == [3, 3]
+    assert [desk.run("approve", "last").code for _ in range(2)] == [3, 2]
     _, gate = desk.run("show", "--json").json["gates"]
     (by,) = gate["approvals"]
     assert f"open; approved by {by}, and somebody else has to approve, too" in desk.run("show").stdout

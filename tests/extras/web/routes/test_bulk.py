@@ -6,6 +6,7 @@ import re
 
 from tests.extras.web.conftest import TOKENS, WRITE, Browser, MakeStage, Stage
 
+EACH_ASKS = {"approval": {"depth": "plan"}}
 TWO_PEOPLE = """
 [[rule]]
 match.capability = "tickets.create"
@@ -78,7 +79,7 @@ async def test_a_gate_that_asks_about_more_is_left_and_cannot_be_sent(make_stage
 
 
 async def test_where_two_people_have_to_approve_each_is_counted(make_stage: MakeStage) -> None:
-    stage = make_stage(policy=TWO_PEOPLE)
+    stage = make_stage(policy=TWO_PEOPLE, more=EACH_ASKS)
     ada, ben = await stage.sign_in(TOKENS["ada"]), await stage.sign_in(TOKENS["ben"])
     run_id, plan_gate = await stage.waiting_gate(ada)
     await stage.answer(ada, plan_gate, "approve")
@@ -93,7 +94,9 @@ async def test_where_two_people_have_to_approve_each_is_counted(make_stage: Make
 
 
 async def test_several_gates_of_one_run_are_approved_at_once(make_stage: MakeStage) -> None:
-    stage = make_stage([WRITE, {**WRITE, "id": "s2"}, {**WRITE, "id": "s3"}], policy=TWO_PEOPLE)
+    stage = make_stage(
+        [WRITE, {**WRITE, "id": "s2"}, {**WRITE, "id": "s3"}], policy=TWO_PEOPLE, more=EACH_ASKS
+    )
     ada, ben = await stage.sign_in(TOKENS["ada"]), await stage.sign_in(TOKENS["ben"])
     run_id, plan_gate = await stage.waiting_gate(ada)
     await stage.answer(ada, plan_gate, "approve")
