@@ -186,8 +186,8 @@ class PostgresEngine:
 
     def _bring_up_to_date(self, connection: Connected) -> None:
         """Make the schema and its tables, and what newer programs have added."""
-        made = [*map(numbered, indexes(self._migrations).values()), *NUMBERS]
-        wanted = (len(self._migrations), sha256([*FUNCTIONS, *WORDS, *made]))
+        index_texts = [*map(numbered, indexes(self._migrations).values()), *NUMBERS]
+        wanted = (len(self._migrations), sha256([*FUNCTIONS, *WORDS, *index_texts]))
         schema, run = self.address.schema, connection.execute
         if _version(connection) == wanted:
             return
@@ -200,7 +200,7 @@ class PostgresEngine:
             done = (_version(connection) or (0, ""))[0]
             self._refuse_newer(_version(connection))
             texts = [as_postgres(text) for script in self._migrations[done:] for text in statements(script)]
-            for text in filter(None, (*texts, *FUNCTIONS, *WORDS, *made)):
+            for text in filter(None, (*texts, *FUNCTIONS, *WORDS, *index_texts)):
                 run(text)
             run("DELETE FROM store_version")
             run("INSERT INTO store_version VALUES ($1, $2)", wanted)
