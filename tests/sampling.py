@@ -4,8 +4,8 @@ A plain run plays what is quick, `--long` what is marked `@pytest.mark.long`: it
 two seconds or more, or varies what a quick test plays. Only a whole run plays a `@pytest.mark.sweep`.
 `@pytest.mark.sampled(16)` keeps 16 cases of a test function, evenly spread over those selected and always the
 same ones. Of one whose cases play a run each, two are kept where nothing else is said, on PostgreSQL of each.
-`pytest --few` keeps one case of every quick function, the last, so that each is played on one more Python,
-but for what starts processes.
+`pytest --few` keeps one case of every quick function, the last, so that it is played on one more Python: of
+those that play runs every third, and none that starts processes.
 `examples(400)` is the number of a property's examples, of which a plain run draws a quarter.
 """
 
@@ -21,6 +21,7 @@ from hypothesis import settings
 WHOLE = "whole"
 PART = 4  # a plain run draws one example of so many
 CASES = 2
+FEW = 3  # on one more Python, one function that plays runs of so many
 RUNS = frozenset(("desk", "make_agent", "make_stage", "scene"))
 """Fixtures with which each case plays a run, or starts a command."""
 PROCESSES = frozenset(("desk", "mcp_servers", "own_server", "served_desk", "server"))
@@ -68,22 +69,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     long, few = config.getoption("long"), config.getoption("few")
     played = [item for item in items if _is_long(item) == long and item.get_closest_marker("sweep") is None]
-    if few:
-        played = [item for item in played if not PROCESSES.intersection(_fixtures(item))]
-    chosen = sample(played, last=few)
+    chosen = fewest(played) if few else sample(played)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = [item for item in items if item in chosen]
 
 
-def sample(items: Sequence[pytest.Item], *, last: bool = False) -> set[pytest.Item]:
-    """Choose the items to run: of each function its share, or only the `last`."""
-    chosen, cases_of = set[pytest.Item](), defaultdict[str, list[pytest.Item]](list)
+def sample(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Choose the items to run: of each function its share."""
+    return {cases[place] for cases in _functions(items) for place in kept(len(cases), _share(cases))}
+
+
+def fewest(items: Sequence[pytest.Item]) -> set[pytest.Item]:
+    """Choose the last case of each function, and of those that play runs every third."""
+    last = [cases[-1] for cases in _functions(items) if not PROCESSES.intersection(_fixtures(cases[-1]))]
+    runs = [item for item in last if RUNS.intersection(_fixtures(item))]
+    return set(last) - set(runs) | set(runs[::FEW])
+
+
+def _functions(items: Sequence[pytest.Item]) -> Sequence[Sequence[pytest.Item]]:
+    cases_of = defaultdict[str, list[pytest.Item]](list)
     for item in items:
         cases_of[item.nodeid.partition("[")[0]].append(item)
-    for cases in cases_of.values():
-        places = [-1] if last else kept(len(cases), _share(cases))
-        chosen.update(cases[place] for place in places)
-    return chosen
+    return list(cases_of.values())
 
 
 def _share(cases: Sequence[pytest.Item]) -> int:

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.desk import Desk, refusal
 from tests.cli.typist import Typist
 
+pytestmark = pytest.mark.long
+
 BEFORE = "# mine\n[budgets.run]\ncost = 0.5\n\n"
 TABLE = """[agents.reader]
 description = "Reads, and changes nothing"

@@ -11,6 +11,8 @@ from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, refusal
 from tests.cli.typist import Typist
 
+pytestmark = pytest.mark.long
+
 PROMPT = "or n and why: "
 CHANGED = 'changed s1 params.path: "note.md" → "memo.md"'
 

@@ -13,6 +13,8 @@ from planwright.graph.forks.fork import Point
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, Outcome, refusal
 
+pytestmark = pytest.mark.long
+
 POINT = Point(
     "1f1e5bc5-571d-6d3a-8011-ecb04ab9ee97", "run_1", "2026-11-21T15:00:47.1+00:00", (), 1, ("s1",), 2
 )

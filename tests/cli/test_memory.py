@@ -15,6 +15,8 @@ from planwright.graph.building import build_graph
 from planwright.settings.settings import load
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.long
+
 SAID = "I prefer metric units"
 STORE = ".planwright"
 

@@ -17,6 +17,8 @@ from planwright.graph.building import open_agent
 from planwright.models.scripted import ScriptedModel
 from tests.cli.desk import Desk
 
+pytestmark = pytest.mark.long
+
 CONFIG: Any = {"configurable": {"thread_id": "monday"}}
 PAY = {"to": "ada", "amount": 5}
 CALL = {"content": "", "tool_calls": [{"name": "pay_out", "args": PAY, "id": "c0"}]}

@@ -12,6 +12,8 @@ from planwright.store.migrations import MIGRATIONS
 from tests.cli.desk import Desk, refusal
 from tests.postgres_server import PASSWORD, PostgresServer
 
+pytestmark = pytest.mark.long
+
 REQUEST = "Create a ticket titled 'Broken lamp'"
 DONE_BY_THE_SERVER = {
     ("backup", "b.tar"): "pg_dump",

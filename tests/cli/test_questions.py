@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk, Outcome, refusal
 
+pytestmark = pytest.mark.long
+
 UNCLEAR = "Draft a mail to Jo saying hello there my friend"
 CLEAR = "Draft a mail to jo@example.com saying hello there my friend"
 

@@ -18,6 +18,8 @@ from planwright.settings.settings import load
 from tests.cli.conftest import Waiting, ask, reject
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.long
+
 
 @dataclass(frozen=True)
 class Case:

@@ -19,6 +19,8 @@ from tests.cli.picture import colours, picture
 from tests.cli.typist import Typist
 from tests.wire.scripted_server import ScriptedServer, hangs, says
 
+pytestmark = pytest.mark.long
+
 SIZES = [(80, 24), (120, 40)]
 TEXT = (
     "Buy 40 bags of 有機肥料 at EUR 12.50 each 🎉 before friday, "

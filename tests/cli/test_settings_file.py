@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.long
+
 DECLARES = """from planwright.capabilities.declaration import capability
 
 

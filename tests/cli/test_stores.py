@@ -19,7 +19,7 @@ import pytest
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.long]
 
 # A process without the rights of root to write everywhere: as another user, or with the capability dropped.
 ORDINARY: tuple[Sequence[str], ...] = (

@@ -18,6 +18,8 @@ from planwright.models.scripted import ScriptedModel
 from planwright.records.consent.tool_answers import ToolAnswers
 from tests.cli.desk import Desk
 
+pytestmark = pytest.mark.long
+
 
 def call(city: str, *, number: int = 0) -> dict[str, Any]:
     return {"name": "get_weather", "args": {"city": city}, "id": f"c{number}"}

@@ -9,6 +9,8 @@ import pytest
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
 from tests.scenarios.conftest import Scene
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("durability", ["exit", "async", "sync"])
 def test_durability(reading: Play, durability: str) -> None:

@@ -15,6 +15,8 @@ from planwright.domain.run_context import RunContext
 from tests.documented.conftest import MESSAGE, Play, differs
 from tests.scenarios.conftest import said
 
+pytestmark = pytest.mark.long
+
 
 class Heard(BaseCallbackHandler):
     """Write down which chains and models begin, with their tags and metadata."""

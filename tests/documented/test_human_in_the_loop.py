@@ -11,6 +11,8 @@ from planwright.models.scripted import ScriptedModel
 from tests.documented.conftest import Play, differs
 from tests.scenarios.conftest import Scene
 
+pytestmark = pytest.mark.long
+
 
 def request(play: Play) -> Any:
     """Read what the first gate asks."""

@@ -13,6 +13,8 @@ from planwright.domain.errors import GateError
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
 from tests.scenarios.conftest import Scene
 
+pytestmark = pytest.mark.long
+
 
 def test_output_of_an_interrupt(writing: Play) -> None:
     """An interrupted `invoke` returns what there is, and the interrupts under `__interrupt__`."""

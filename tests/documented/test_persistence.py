@@ -11,6 +11,8 @@ from planwright.domain.errors import SetupError
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
 from tests.scenarios.conftest import said
 
+pytestmark = pytest.mark.long
+
 
 def test_state(ended: Play) -> None:
     """`get_state` returns the newest snapshot: values, next, config, metadata, time, parent and tasks."""

@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, ToolMessage
 from langgraph.types import Command
 
 from tests.documented.conftest import MESSAGE, Play
+
+pytestmark = pytest.mark.long
 
 
 def chunks(play: Play, mode: Any, **options: Any) -> list[Any]:

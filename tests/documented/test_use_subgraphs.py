@@ -18,6 +18,8 @@ from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.domain.errors import RunError
 from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
 
+pytestmark = pytest.mark.long
+
 
 class Whole(TypedDict, total=False):
     """The state of the parent."""

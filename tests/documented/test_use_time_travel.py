@@ -11,6 +11,8 @@ from planwright.domain.errors import RunError
 from tests.documented.conftest import APPROVE, Play, differs
 from tests.scenarios.conftest import said
 
+pytestmark = pytest.mark.long
+
 
 def before(play: Play, node: str) -> Any:
     """Find the state in front of a node."""

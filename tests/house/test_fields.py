@@ -37,7 +37,7 @@ class Outer(BaseModel):
 '''
 
 
-@pytest.mark.sweep
+@pytest.mark.long
 def test_every_field_is_described() -> None:
     bare = [field for field in product_fields() if not field.described]
     assert not bare, "\n".join(f"{field.path}:{field.line} {field.owner}.{field.name}" for field in bare)

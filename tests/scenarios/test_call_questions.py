@@ -25,6 +25,8 @@ from planwright.records.audit.verification import verify_chain
 from planwright.store.blobs import Blobs
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -14,6 +14,8 @@ from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -13,6 +13,8 @@ from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
 from tests.opened_store import opened_store
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -12,6 +12,8 @@ import pytest
 from planwright.domain.errors import GateError, RunError
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -11,6 +11,8 @@ from planwright.capabilities.policy.file import load_policy
 from planwright.domain.errors import GateError, SetupError
 from planwright.domain.run_context import RunContext
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -12,6 +12,8 @@ from langgraph.types import Command
 
 from planwright.domain.errors import GateError, PlanwrightError, RunError
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from planwright.graph.agent import Agent
     from tests.scenarios.conftest import Scene

@@ -12,6 +12,8 @@ from langchain_core.tools import StructuredTool
 
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -11,6 +11,8 @@ from langchain_core.messages import ToolMessage
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.long
+
 if TYPE_CHECKING:
     from tests.scenarios.conftest import Scene
 

@@ -15,6 +15,8 @@ from planwright.cli.views.rendering import runs_table
 from tests.cli.conftest import Waiting, reject
 from tests.cli.desk import Desk, refusal
 
+pytestmark = pytest.mark.long
+
 LOADED = re.compile(r"^import time: .*\|\s+([\w.]+)$", re.MULTILINE)
 
 

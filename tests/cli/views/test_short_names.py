@@ -9,6 +9,8 @@ import pytest
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def waiting_desk(desk: Desk, waiting: Waiting) -> tuple[Desk, Waiting]:
