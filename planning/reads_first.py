@@ -81,8 +81,8 @@ def cannot_begin(
 ) -> set[str]:
     """Name the steps, by uid, that what was read leaves nothing for; none where another can begin.
 
-    Nobody is asked about them. They need what failed or was not there, by their cascade or a reference; `checked` is in the order of
-    dependencies.
+    Nobody is asked about them. They need what failed or was not there, by their cascade or a reference;
+    `checked` is in the order of dependencies.
     """
     missing = {uid for uid, result in results.items() if result.status != "completed"}
     ids = {entry.step.id: entry.uid for entry in checked}

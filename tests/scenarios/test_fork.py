@@ -32,9 +32,7 @@ def chain(scene: Scene) -> str:
 
 def ended(scene: Scene) -> Agent:
     """Play the chain to its end."""
-    agent = scene.agent(
-        chain(scene), "the answer", execution={"max_parallel_steps": 1}, approval=PLAN_FIRST
-    )
+    agent = scene.agent(chain(scene), "the answer", execution={"max_parallel_steps": 1}, approval=PLAN_FIRST)
     scene.ask(agent)
     assert scene.decide(agent, "approve")["status"] == "completed"
     return agent
