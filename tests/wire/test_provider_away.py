@@ -113,7 +113,7 @@ def test_nobody_is_asked_about_a_call_that_a_limit_refuses(
         assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
         agent.extend("t", dict.fromkeys(limit, 1.0))  # type: ignore[arg-type]
         (gate,) = agent.invoke(None, THREAD)["__interrupt__"]
-        assert gate.value["shown"]["args"] == {"name": "q"}
+        assert gate.value["shown"]["args"]["name"] == "q"
         out = agent.invoke(Command(resume={gate.id: {"decisions": [{"type": "approve"}]}}), THREAD)
         assert (out["status"], out["answer"]) == ("completed", "Both are posted.")
     assert (workspace / "done.log").read_text("utf-8").split() == ["p", "q"]
