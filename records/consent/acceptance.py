@@ -57,6 +57,8 @@ def acceptable(gate: Gate, decision: Decision) -> None:
 
 def check_calls(gate: Gate, decision: Decision) -> None:
     """Raise GateError unless a decision over single calls has one that the gate takes for each of them."""
+    if gate.kind == "step" and decision.answer == "edit":
+        raise GateError(f"gate {gate.gate_id} asks about calls, not about a plan", "send their arguments")
     if not decision.by_call:
         return
     if not gate.decides_call_by_call or gate.kind != "step":

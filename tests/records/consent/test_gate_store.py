@@ -212,13 +212,10 @@ async def test_the_gate_of_a_plan_keeps_the_plan_of_an_edit(
     assert (found.status, found.edited) == (status, plan)
 
 
-@pytest.mark.parametrize("decision", [EDIT, RESPOND], ids=["edit", "respond"])
-async def test_the_gate_of_a_step_takes_no_edit_and_no_response(
-    stores: Stores, lease: Lease, decision: Decision
-) -> None:
+async def test_the_gate_of_a_step_takes_no_plan(stores: Stores, lease: Lease) -> None:
     await stores.gates.open(gate(), lease)
-    with pytest.raises(GateError, match="it asks about one call"):
-        await stores.gates.decide("gate_a", decision, NOW)
+    with pytest.raises(GateError, match="asks about calls, not about a plan"):
+        await stores.gates.decide("gate_a", EDIT, NOW)
     assert (await stores.gates.read("gate_a")).status == "open"
 
 
