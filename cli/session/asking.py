@@ -217,9 +217,9 @@ def print_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: Ru
     if "edit" in allowed and kind == "plan":
         terminal.screen.print(views.label("edit", f"planwright edit {gate}"))
     if "respond" in allowed:
-        words = {"info": "the answer", "step": "what the model is told in its place"}.get(
-            kind, "what should be different"
-        )
+        of_model = "call_id" in waiting["shown"] or "calls" in waiting["shown"]
+        step = "what the model is told in its place" if of_model else "no, and why"
+        words = {"info": "the answer", "step": step}.get(kind, "what should be different")
         terminal.screen.print(views.label("respond", f'planwright respond {gate} "{words}"'))
     terminal.screen.print(views.label("reject", f'planwright reject {gate} --reason "…"'))
 

@@ -149,6 +149,11 @@ class Gate(BaseModel):
         return any_one_may(self.card) and "gate" not in self.card and not any(calls)
 
     @property
+    def of_model(self) -> bool:
+        """Whether it asks about calls of a model, which reads an answer in the place of their results."""
+        return any("call_id" in call for call in self.calls)
+
+    @property
     def takes_them_apart(self) -> bool:
         """Whether it asks about several calls of which a person may leave some out."""
         return self.kind == "step" and len(self.calls) > 1 and self.decides_call_by_call
