@@ -103,6 +103,36 @@ def test_a_fork_at_the_gate_keeps_what_was_read_and_asks(scene: Scene) -> None:
     assert len(agent.get_state(source).interrupts) == 1
 
 
+@pytest.mark.parametrize("job", ["plan", "step", "checkpoint", "gate"])
+def test_a_process_that_dies_between_reading_and_asking_loses_no_question(job: str, scene: Scene) -> None:
+    settings = {"execution": ONE_SLOT}
+    scene.child(scene.entry(message="Do it"), replies=[planned(scene)], settings=settings, die_at=job)
+    agent = scene.agent(planned(scene), "the answer", **settings)
+    scene.recover(agent)
+    assert scene.waiting(agent).keys() == {"plan"}
+    assert [line for line in scene.done if line.startswith("w")] == []
+    assert (set(scene.done), job in ("plan", "checkpoint") or scene.done.count("a") == 1) == (
+        {"a", "b"},
+        True,
+    )
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert [line for line in scene.done if line.startswith("w")] == ["w:after 1"]
+
+
+@pytest.mark.parametrize("number", range(7, 11))
+def test_a_process_that_dies_short_of_a_checkpoint_asks_once(number: int, scene: Scene) -> None:
+    settings = {"execution": ONE_SLOT}
+    entry = scene.entry(message="Do it")
+    scene.child(entry, replies=[planned(scene)], settings=settings, die_short_of=number)
+    agent = scene.agent(planned(scene), "the answer", **settings)
+    scene.recover(agent)
+    assert scene.waiting(agent).keys() == {"plan"}
+    assert scene.done == ["a", "b"]
+    assert scene.decide(agent, "approve")["status"] == "completed"
+    assert scene.done == ["a", "b", "w:after 1"]
+    assert [row["n"] for row in scene.rows("SELECT count(*) AS n FROM gates")] == [1]
+
+
 def test_a_cancel_at_the_gate_leaves_it_at_the_reading(scene: Scene) -> None:
     agent = begun(scene)
     assert agent.cancel(scene.thread, by="ada")
