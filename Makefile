@@ -27,13 +27,13 @@ demo: setup  ## Run the main job on a demo workspace
 # Three workers keep two cores busy; each more collects all tests once more, for 15 seconds of CPU.
 PYTEST := $(BIN)/pytest -n 3 --dist worksteal
 
-test: setup postgresql  ## Run the quick tests, in five minutes on two cores
+test: setup postgresql  ## Run the quick tests: five minutes on two cores is their bar
 	$(PYTEST)
 
 test-long: setup postgresql  ## Run those that take longer, or vary the quick ones: with the quick ones, what CI plays
 	$(PYTEST) --long
 
-test-whole: setup postgresql  ## Run every test, sweep and case of the long lists, in an hour on two cores
+test-whole: setup postgresql  ## Run every test, sweep and case of the long lists
 	$(PYTEST) --whole
 
 check: setup  ## Lint, format, types, and the thirteen bars of `make house`
