@@ -95,7 +95,7 @@ class BulkApprovals:
 
 def check_same_card(pending: PendingGate, gate: Gate) -> None:
     """Raise GateError where a gate no longer shows what was listed."""
-    if (gate.card_hash, gate.shown_hash) != (pending.card_hash, pending.plan_hash):
+    if (gate.card_hash, gate.answer_hash) != (pending.card_hash, pending.plan_hash):
         cause = f"gate {gate.gate_id} shows something else than was listed"
         raise GateError(cause, f"look at it: planwright show {gate.run_id}")
 

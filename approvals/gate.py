@@ -224,7 +224,7 @@ def gate_prompt(gate: Gate) -> GatePrompt:
         "shown": gate.card,
         "run_id": gate.run_id,
         "thread_id": gate.thread_id,
-        "plan_hash": gate.shown_hash,
+        "plan_hash": gate.answer_hash,
         "expires_at": gate.expires_at.isoformat(),
         "channel": gate.channel,
     }

@@ -90,7 +90,7 @@ def _pending(gate: Gate, calls: tuple[PendingCall, ...], problem: str) -> Pendin
         tenant=gate.tenant,
         risk=str(gate.card.get("risk", "None")),
         calls=calls,
-        plan_hash=gate.shown_hash,
+        plan_hash=gate.answer_hash,
         card_hash=gate.card_hash,
         problem=problem,
     )

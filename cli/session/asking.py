@@ -226,9 +226,8 @@ def print_how_to_answer(waiting: Card, where: str, terminal: Terminal, watch: Ru
 
 def _by_hand(waiting: Card, drafts: Drafts, terminal: Terminal) -> JsonObject | None:
     """Let the person change the plan of a gate in an editor; None, and a line that says why, for none."""
-    draft = (waiting["gate_id"], waiting["run_id"], waiting["plan_hash"], waiting["shown"])
     try:
-        if edited := drafts.open(*draft):
+        if edited := drafts.open(waiting["gate_id"], waiting["shown"]):
             return edited
         terminal.screen.print(views.label("edit", NOTHING_SAVED))
     except (GateError, SetupError) as error:

@@ -124,7 +124,7 @@ def edit_plan(
     if gate["kind"] != "plan" or gate["status"] != "open":
         state = "asks about one call, not about a plan" if gate["kind"] != "plan" else f"is {gate['status']}"
         raise GateError(f"gate {gate['gate_id']} {state}", "see what waits: planwright ls --waiting")
-    draft = (gate["gate_id"], gate["run_id"], gate["shown_hash"], gate["shown"])
+    draft = (gate["gate_id"], gate["shown"])
     if only_print:
         sys.stdout.write(drafts.text(*draft))
         return 0
@@ -134,7 +134,7 @@ def edit_plan(
             f"planwright edit {gate['gate_id']} --print > plan.yaml, change it, and --file plan.yaml",
         )
     try:
-        edit = drafts.open(*draft) if file is None else from_file(file, gate["shown_hash"])
+        edit = drafts.open(*draft) if file is None else from_file(file)
         if edit is None:
             terminal.screen.print(views.label("edit", NOTHING_SAVED))
             return EXIT["waiting"]

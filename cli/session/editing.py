@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from planwright.cli.views.run_views import find_plan
+from planwright.cli.views.run_views import find_gate, find_plan
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
 from planwright.presentation.rows import Card, JsonObject
 from planwright.security.redaction.known_secrets import redactor_of
@@ -24,22 +24,24 @@ class Drafts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def text(self, gate_id: str, run_id: str, plan_hash: str, card: Card) -> str:
+    def text(self, gate_id: str, card: Card) -> str:
         """Spell the plan of a gate, or give back what was typed for it before."""
         path = self._path(gate_id)
         if path.is_file():
             return path.read_text("utf-8")
         from planwright.presentation.plan_text import plan_for_editor  # here: YAML, and few are edited
 
-        return plan_for_editor(find_plan(self._settings, run_id, plan_hash), card, gate_id)
+        gate = find_gate(self._settings, gate_id)
+        plan = find_plan(self._settings, gate["run_id"], gate["shown_hash"])
+        return plan_for_editor(plan, card, gate_id)
 
-    def open(self, gate_id: str, run_id: str, plan_hash: str, card: Card) -> JsonObject | None:
+    def open(self, gate_id: str, card: Card) -> JsonObject | None:
         """Open an editor on the plan of a gate and read the edit; None when nothing was saved.
 
         Raises GateError when the text cannot be read, SetupError when there is no editor.
         """
         otherwise = f"planwright edit {gate_id} --print > plan.yaml, and --file plan.yaml"
-        typed = by_hand(self.text(gate_id, run_id, plan_hash, card), ".yaml", otherwise)
+        typed = by_hand(self.text(gate_id, card), ".yaml", otherwise)
         path = self._path(gate_id)
         if typed is None or not typed.strip():
             if typed is not None:
@@ -47,7 +49,7 @@ class Drafts:
             return None
         write_private(path, redactor_of(self._settings).text(typed))
         try:
-            return _read(typed, plan_hash)
+            return _read(typed)
         except GateError as error:
             self.refused(gate_id, error)
             raise
@@ -92,22 +94,21 @@ def plain(typed: str) -> list[str]:
     return list(itertools.dropwhile(lambda line: line.startswith("#!"), lines))
 
 
-def from_file(file: str, plan_hash: str) -> JsonObject:
+def from_file(file: str) -> JsonObject:
     """Read an edit from a file, or from stdin for `-`. Raises SetupError or GateError."""
     try:
         text = sys.stdin.buffer.read().decode() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SetupError(f"cannot read the edited plan from {file}: {error}", "name a text file") from error
-    return _read(text, plan_hash)
+    return _read(text)
 
 
-def decision(plan: object, plan_hash: str) -> JsonObject:
-    """Phrase an edited plan as LangChain's edit decision, bound to the plan it was made from."""
-    action = {"name": "approve_plan", "args": {"plan": plan}}
-    return {"type": "edit", "edited_action": action, "plan_hash": plan_hash}
+def decision(plan: object) -> JsonObject:
+    """Phrase an edited plan as LangChain's edit decision; the gate it is sent to shows one plan alone."""
+    return {"type": "edit", "edited_action": {"name": "approve_plan", "args": {"plan": plan}}}
 
 
-def _read(text: str, plan_hash: str) -> JsonObject:
+def _read(text: str) -> JsonObject:
     from planwright.presentation.plan_text import parse_plan  # here: as in `Drafts.text`
 
-    return decision(parse_plan(text), plan_hash)
+    return decision(parse_plan(text))

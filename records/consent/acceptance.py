@@ -42,9 +42,9 @@ def acceptable(gate: Gate, decision: Decision) -> None:
     if decision.answer == "respond":
         check_fits(gate.card, decision.reason)
     check_calls(gate, decision)
-    if decision.shown_hash is not None and decision.shown_hash != gate.shown_hash:
+    if decision.shown_hash is not None and decision.shown_hash != gate.answer_hash:
         raise GateError(
-            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.shown_hash[:12]}",
+            f"the answer names plan_hash {decision.shown_hash[:12]}, the gate shows {gate.answer_hash[:12]}",
             f"look at what is asked now: planwright show {gate.thread_id}",
         )
     if decision.answer == "approve":

@@ -107,6 +107,11 @@ class Gate(BaseModel):
         return tuple(Doubt.model_validate(entry) for entry in effects) if isinstance(effects, list) else ()
 
     @property
+    def answer_hash(self) -> str:
+        """Hash that an answer may name, so that it counts for nothing else than what was seen."""
+        return answer_hash(self.kind, self.card, self.shown_hash)
+
+    @property
     def calls(self) -> list[dict[str, JsonValue]]:
         """The cards of the calls that it asks about: its own, or those of a reply."""
         card_calls = self.card.get("calls")
@@ -229,6 +234,17 @@ class Decision(BaseModel):
     """What becomes of each call of the gate, in their order; empty where the same of all, as they are."""
     more: float | None = None
     """How much more of a limit is given; None for as much as the gate asks for."""
+
+
+def answer_hash(kind: str, card: Mapping[str, JsonValue], shown_hash: str) -> str:
+    """Choose the hash that an answer names: of the card, for a plan that has read; else the one that is shown.
+
+    The hash of a plan says nothing of what was read first.
+    """
+    steps = card.get("steps")
+    entries = steps if kind == "plan" and isinstance(steps, list) else []
+    read = any(isinstance(step, dict) and "brought" in step for step in entries)
+    return sha256(dict(card)) if read else shown_hash
 
 
 def digest_on(card: Mapping[str, JsonValue]) -> str:

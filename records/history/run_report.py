@@ -6,6 +6,7 @@ import json
 import sqlite3
 
 from planwright.presentation.rows import Report
+from planwright.records.consent.gate import answer_hash
 from planwright.records.effects.doubts import doubts_of
 from planwright.records.history.interrupted import status_of
 from planwright.records.history.rows import Row
@@ -52,7 +53,8 @@ def run_report(connection: sqlite3.Connection, run: Row, *, held: bool) -> Repor
 
 def _gate(row: Row) -> Report:
     approvals = [str(approval["by"]) for approval in row["approvals"] or ()]
-    return {**{name: row[name] for name in _GATE}, "plan_hash": row["shown_hash"], "approvals": approvals}
+    plan_hash = answer_hash(row["kind"], row["shown"], row["shown_hash"])
+    return {**{name: row[name] for name in _GATE}, "plan_hash": plan_hash, "approvals": approvals}
 
 
 def _source(record: RunRecord) -> Report:

@@ -82,7 +82,7 @@ def check_same(wanted: GateReference, gate: Gate) -> None:
     if gate.status != "open":
         by = f" by {gate.decided_by} via {gate.channel}" if gate.decided_by else ""
         raise GateError(f"gate {gate.gate_id} is {gate.status}{by}", "look at its run")
-    if (gate.shown_hash, gate.card_hash or "") != (wanted.shown_hash, wanted.card_hash):
+    if (gate.answer_hash, gate.card_hash or "") != (wanted.shown_hash, wanted.card_hash):
         raise GateError(f"gate {gate.gate_id} shows something else than was listed", "look at it alone")
 
 
