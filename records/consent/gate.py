@@ -237,7 +237,7 @@ class Decision(BaseModel):
 
 
 def answer_hash(kind: str, card: Mapping[str, JsonValue], shown_hash: str) -> str:
-    """Choose the hash that an answer names: of the card, for a plan that has read; else the one that is shown.
+    """Choose the hash that an answer names: that of the card for a plan that has read, else the one shown.
 
     The hash of a plan says nothing of what was read first.
     """

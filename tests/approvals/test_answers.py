@@ -274,9 +274,8 @@ def test_a_response_without_words_is_refused(form: Any) -> None:
     [
         (PLAN, "approve, edit, reject, respond"),
         (LAST, "approve, edit, reject"),
-        (ONE, "approve, reject"),
     ],
-    ids=["plan", "plan without a re-plan left", "step"],
+    ids=["plan", "plan without a re-plan left"],
 )
 def test_a_gate_takes_what_it_allows_and_names_that(gates: list[Gate], allowed: str) -> None:
     forms = {

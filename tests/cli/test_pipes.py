@@ -111,6 +111,7 @@ sessions ls
 sessions show last
 sessions pause last
 sessions extend last --tokens 500
+extend last --tool-calls 5
 sessions resume last
 worker --until-idle
 sessions watch last

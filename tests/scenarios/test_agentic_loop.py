@@ -9,6 +9,7 @@ import pytest
 from langchain_core.messages import AIMessage, ToolMessage
 
 from planwright.capabilities.declaration import capability
+from planwright.domain.errors import GateError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
 
@@ -72,12 +73,12 @@ def test_no_call_is_made_before_every_gate_of_its_reply_is_decided(scene: Scene)
     model = scripted(scene.calls(READ, WIPE, ALSO), "done")
     agent = scene.agent(model=model, **AUTO)
     scene.ask(agent, ASK)
-    gates = scene.waiting(agent)
-    assert (len(gates), scene.done) == (2, [])
-    first, second = gates["main.1.1"], gates["main.1.2"]
-    scene.answer(agent, {first: "approve"})
+    assert (list(scene.waiting(agent)), scene.done) == (["main.1.1, main.1.2"], [])
+    with pytest.raises(GateError, match="asks about 2 calls"):
+        scene.answer(agent, {"decisions": [{"type": "approve"}]})
     assert scene.done == []
-    output = scene.answer(agent, {second: {"type": "reject", "message": "not that"}})
+    no = {"type": "reject", "message": "not that"}
+    output = scene.answer(agent, {"decisions": [{"type": "approve"}, no]})
     assert output["status"] == "completed"
     assert sorted(scene.done) == ["r", "w"]
     assert "not that" in results(model)[2]

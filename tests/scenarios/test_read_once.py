@@ -28,7 +28,7 @@ def begun(scene: Scene, *replies: Any) -> Agent:
     """Begin a run, up to the gate of its plan."""
     agent = scene.agent(planned(scene), *(replies or ("the answer",)), execution=ONE_SLOT)
     scene.ask(agent)
-    assert (scene.waiting(agent).keys(), scene.done) == ({"plan"}, ["a", "b"])
+    assert (list(scene.waiting(agent)), scene.done) == (["plan"], ["a", "b"])
     return agent
 
 
@@ -96,7 +96,7 @@ def test_a_fork_at_the_gate_keeps_what_was_read_and_asks(scene: Scene) -> None:
     agent, source = begun(scene), scene.config
     scene.thread = agent.fork(scene.thread)["configurable"]["thread_id"]
     scene.recover(agent)
-    assert (scene.waiting(agent).keys(), scene.done) == ({"plan"}, ["a", "b"])
+    assert (list(scene.waiting(agent)), scene.done) == (["plan"], ["a", "b"])
     assert shown(scene, agent)["done"].keys() == {"a", "b"}
     assert scene.decide(agent, "approve")["status"] == "completed"
     assert scene.done == ["a", "b", "w:after 1"]
