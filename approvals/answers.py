@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from planwright.approvals.call_questions import as_decision
-from planwright.approvals.decisions_of_calls import forms_by_call, gate_decision
+from planwright.approvals.decisions_of_calls import decision_of_calls, forms_by_call
 from planwright.approvals.edited_action import (
     EDIT,
     EditedAction,
@@ -226,7 +226,7 @@ def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     decided = [read_decision(form, channel) for form in forms]
     decision, edit = decided[0]
     if len(decided) > 1 or (edit and gate.kind == "step"):
-        decision, edit = gate_decision(decided, gate), None
+        decision, edit = decision_of_calls(decided, gate), None
     if edit and gate.kind == "limit":
         decision, edit = with_amount(gate, decision, edit), None
     acceptable(gate, decision)

@@ -34,7 +34,7 @@ def all_but(left: Collection[int], calls: int, words: str = "") -> dict[str, obj
     return {"decisions": [no if number in left else {"type": "approve"} for number in range(1, calls + 1)]}
 
 
-def gate_decision(decisions: Sequence[tuple[Decision, EditedAction | None]], gate: Gate) -> Decision:
+def decision_of_calls(decisions: Sequence[tuple[Decision, EditedAction | None]], gate: Gate) -> Decision:
     """Make one decision over a gate of those over its calls, each with the action of its edit, if it is one.
 
     Raises GateError for another number than the gate has calls, for what is said of all calls and differs,

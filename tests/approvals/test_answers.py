@@ -58,7 +58,7 @@ REJECTIONS: list[Any] = [
 REFUSED: list[Any] = [
     None, "", " ", "maybe", "approve it", "approve, reject", "approve\0", 0, 1, 1.0, b"approve", ...,
     [], [[]], [None], ["approve", "approve"], [["approve"]], {}, {"type": None}, {"type": 1},
-    {"type": ["approve"]}, {"type": "edit", "args": {}}, {"type": "response", "args": "text"},
+    {"type": ["approve"]}, {"type": "edit", "args": {}},
     {"type": ""}, {"types": "approve"}, {"decisions": []}, {"decisions": None},
     {"decisions": "approve"}, {"decisions": {"type": "approve"}}, {"decisions": [{}]},
     {"decisions": [None]}, {"decisions": [1]},

@@ -13,7 +13,7 @@ from planwright.domain.plan import AGENT
 from planwright.extras.web import words
 from planwright.extras.web.drawing.plan_picture import DrawnStep, draw_plan
 from planwright.extras.web.view_models.doubt_page import DoubtPage, doubt_page
-from planwright.extras.web.view_models.step_outcome import StepOutcome, outcome_of
+from planwright.extras.web.view_models.step_outcome import StepOutcome, step_outcome
 from planwright.extras.web.view_models.values import ValueRow, real_rows, value_rows
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines
@@ -130,7 +130,7 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         calls=[call for call in calls if not call.brought],
         read=[call for call in calls if call.brought],
         questions=[str(question) for question in _list(_mapping(card.get("args")), "questions")],
-        outcomes=[outcome_of(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
+        outcomes=[step_outcome(step, card) for step in steps if step.get("status") != EffectInDoubt.code]
         if gate.kind == "escalation"
         else (),
         doubts=doubt_page(gate.doubts),

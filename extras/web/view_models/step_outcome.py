@@ -28,7 +28,7 @@ class StepOutcome:
     """What the critic noticed."""
 
 
-def outcome_of(step: Card, card: Card) -> StepOutcome:
+def step_outcome(step: Card, card: Card) -> StepOutcome:
     """Lay out what came of a step, as the card of its run has it."""
     why, findings = card.get("args"), step.get("findings")
     return StepOutcome(
