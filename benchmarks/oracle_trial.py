@@ -70,6 +70,7 @@ def open_stage(folder: Path, budget: int) -> Stage:
         alternative={"enabled": False},
         budgets={"run": LIMITS},
         memory={"proposals": "off"},
+        approval={"order": "plan_first", "depth": "plan"},
     )
     agents: list[Agent] = []
     agents.append(build_graph(settings, model=model, capabilities=_capabilities(happened, tried, agents)))

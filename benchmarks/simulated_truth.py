@@ -98,6 +98,10 @@ def effects_wrong(stage: Stage) -> Iterator[str]:
 def _ends(stage: Stage) -> Iterator[str]:
     ends = {row["run_id"]: row["n"] for row in stage.rows(ENDS)}
     for run in stage.rows("SELECT * FROM runs ORDER BY rowid"):
+        if run["ended_at"] is None and run["status"] == "budget_exceeded":
+            if run["run_id"] in ends:  # it is put down at a limit, until somebody gives it more
+                yield f"run {run['run_id']} is put down, and has ended"
+            continue
         if run["ended_at"] is None:
             yield f"run {run['run_id']} has not ended, it is {run['status']}"
         elif ends.get(run["run_id"], 0) != 1:

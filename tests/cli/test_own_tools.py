@@ -154,10 +154,11 @@ def pay(to: str, amount: int) -> str:
 
 def test_a_module_that_is_gone_fails_nothing_and_may_come_back(desk: Desk) -> None:
     (desk.folder / "till.py").write_text(MODULE, "utf-8")
-    with_module = '[capabilities]\nmodules = ["till"]\n'
+    each_asks = '[approval]\ndepth = "plan"\n'
+    with_module = f'{each_asks}[capabilities]\nmodules = ["till"]\n'
     desk.settings(with_module)
     assert desk.run("run", "pay to=ada amount=5").code == 3
-    desk.settings("")
+    desk.settings(each_asks)
     gone = desk.run("approve")
     assert gone.code == 3
     assert "till.pay" in gone.stderr

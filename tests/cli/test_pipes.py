@@ -16,6 +16,7 @@ from tests.cli.desk import Desk, Outcome
 
 JOB = "List the markdown files in notes, then summarize roadmap.md and save the summary to summary.md"
 SETTINGS = """
+approval.depth = "plan"
 capabilities.modules = ["pay"]
 agents.reader.tools = ["files.read"]
 channels.team.url = "http://127.0.0.1:1/"

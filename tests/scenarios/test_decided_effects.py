@@ -59,7 +59,10 @@ def test_what_happened_without_a_known_result_is_not_undone_by_guessing(scene: S
 def test_what_did_not_happen_is_not_undone_and_what_was_done_instead_is(scene: Scene) -> None:
     agent = killed(scene, "work.engrave")
     say(scene, agent, happened=False)
-    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["failed", "done"]
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects ORDER BY rowid")] == [
+        "failed",
+        "done",
+    ]
     card = undo_card(scene, agent)
     assert [step["id"] for step in card["steps"] if step["capability"] != "respond"] == ["undo_a"]
     assert scene.done == ["began a", "a"]

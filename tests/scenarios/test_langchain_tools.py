@@ -65,9 +65,7 @@ def test_a_plain_function_is_a_tool_that_needs_a_person(scene: Scene) -> None:
     agent = scene.agent(reply, "paid", tools=[pay_out, look_up], **AUTO)
     scene.ask(agent, "pay ada")
     assert paid == []
-    waiting = agent.get_state(scene.config).interrupts
-    approve = {"decisions": [{"type": "approve"}]}
-    agent.invoke(Command(resume={gate.id: approve for gate in waiting}), scene.config)
+    agent.invoke(Command(resume={"decisions": [{"type": "approve"}] * 2}), scene.config)
     assert paid == ["ada 5"]
 
 

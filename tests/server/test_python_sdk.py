@@ -145,17 +145,14 @@ def test_a_run_begun_through_the_server_is_answered_on_the_command_line(
     assert (found.resolved, found.executions) == (1, [1, 1])
 
 
-def test_a_step_with_a_gate_of_its_own_is_asked_for_and_run_once(
+def test_a_step_with_a_gate_of_its_own_is_asked_for_with_its_plan_and_run_once(
     client: SyncLangGraphClient, server: Server
 ) -> None:
     request = {"messages": [{"role": "user", "content": "Refund order A-7 with amount 12.50"}]}
     thread, _ = begin(client, request)
-    (own,) = answer(client, thread, APPROVE)["__interrupt__"]
-    assert own["value"]["action_requests"][0]["name"] == "payments.refund"
-    ended = answer(client, thread, {own["id"]: APPROVE})
-    assert ended["status"] == "completed"
+    assert answer(client, thread, APPROVE)["status"] == "completed"
     found = trace(server.desk, thread)
-    assert found.gates == [("approved", "server"), ("approved", "server")]
+    assert found.gates == [("approved", "server"), ("approved", "plan")]
     assert (found.resolved, found.executions) == (2, [1, 1])
 
 

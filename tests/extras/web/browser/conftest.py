@@ -212,15 +212,6 @@ def press(page: Page, name: str, key: str = "Enter") -> None:
     page.keyboard.press(key)
 
 
-def approve_calls(page: Page, run: str, count: int = 2) -> None:
-    """Approve the calls of a run one after another, once each waits: they are shown with their values."""
-    for _ in range(count):
-        page.get_by_role("link", name="Decide").first.click()
-        page.wait_for_url("**/approvals/**")
-        page.get_by_role("button", name="Approve", exact=True).click()
-        page.wait_for_url(f"**{run}")
-
-
 def begin_and_decide(page: Page) -> str:
     """Send the request that is written, go to its gate by keyboard, and return the address of its run."""
     press(page, "Begin")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from tests.extras.web.browser.conftest import Visitor, begin_and_decide, decide, press
+from tests.extras.web.browser.conftest import Visitor, begin_and_decide, press
 
 pytestmark = pytest.mark.long
 Visit = Callable[..., Visitor]
@@ -30,9 +30,5 @@ def test_the_demo_from_the_first_page_to_the_answer_without_a_mouse(visit: Visit
     run = begin_and_decide(page)
     press(page, "Approve")
     page.wait_for_url(run)
-    for _ in range(2):  # what it creates, and what it posts
-        decide(page)
-        press(page, "Approve")
-        page.wait_for_url(run)
     expect(page.locator(".answer")).to_be_visible()
     expect(page.locator(".meta")).to_contain_text("completed")
