@@ -149,7 +149,7 @@ def build(workspace: Path, point: Point, boundary: Boundary | None = None) -> Ag
     """Build the agent. Its model answers everything with the plan: the words do not matter here."""
     plan = {"goal": "Six effects", "steps": [effect.step() for effect in point.scenario.effects]}
     limits = {"run": {"tool_calls": point.scenario.tool_calls}}
-    settings = load(workspace, planning={"mode": "always"}, budgets=limits)
+    settings = load(workspace, planning={"mode": "always"}, budgets=limits, approval={"depth": "plan"})
     return build_graph(
         settings,
         model=ScriptedModel(replies=[json.dumps(plan)]),

@@ -233,10 +233,11 @@ def _status(out: Any) -> str:
 
 
 @contextmanager
-def opened(folder: Path, *, server: bool, policy: str = "") -> Iterator[Stage]:
+def opened(folder: Path, *, server: bool, policy: str = "", more: str = "") -> Iterator[Stage]:
     """Open a stage with all built-in and own capabilities, or one with the tools of a server beside them.
 
-    `policy` are rules before the shipped ones, so that something happens that the judge has to find.
+    `policy` are rules before the shipped ones, so that something happens that the judge has to find; `more`
+    are settings beside its own.
     """
     workspace = folder / f"stage-{uuid.uuid4().hex[:8]}"
     for part in ("others", "held", "kept", "made", *(f"mail/{part}" for part in ("cur", "new", "tmp"))):
@@ -255,7 +256,7 @@ def opened(folder: Path, *, server: bool, policy: str = "") -> Iterator[Stage]:
             "place": services[0].origin.removeprefix("http://"),
             "smtp": office.port,
         }
-        (workspace / "planwright.toml").write_text(SETTINGS.format(**settings), "utf-8")
+        (workspace / "planwright.toml").write_text(SETTINGS.format(**settings) + more, "utf-8")
         if policy:
             (workspace / "policy.toml").write_text(policy + DEFAULT_POLICY.read_text("utf-8"), "utf-8")
         if server:

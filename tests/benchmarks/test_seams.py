@@ -109,9 +109,10 @@ def test_what_is_received_after_a_no_is_found(stage: Stage) -> None:
     assert [one.what for one in after_no(scene, late)] == ["after no"]
 
 
-def test_a_person_may_say_that_they_need_not_see_it(stage: Stage) -> None:
-    scene = stage.scene(Case("desk.pay", "account", "others", "plan"))
-    played = stage.play(scene, Person(unseen=True))
+def test_a_person_may_say_that_they_need_not_see_it(tmp_path: Path) -> None:
+    with opened(tmp_path, server=False, more='\n[approval]\norder = "plan_first"\n') as stage:
+        scene = stage.scene(Case("desk.pay", "account", "others", "plan"))
+        played = stage.play(scene, Person(unseen=True))
     assert [card.unseen for card in played.cards] == [True]
     assert not list(Judge().findings(scene, played))
     asked = replace(played, cards=tuple(replace(card, unseen=False) for card in played.cards))

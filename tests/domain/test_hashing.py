@@ -34,7 +34,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "VerifiedStep": {"reason": "", "cascade": "partial", "policy": None, "chain": None, "asks": False}
     | {"undeclared": False, "asks_once": False}
     | {"tainted": False, "pin": "", "done_before": "", "kept": "", "asked_with": ""}
-    | {"follows": [], "gates": [], "decisions": [], "bound": []},
+    | {"follows": [], "gates": [], "decisions": [], "bound": [], "read_first": False, "known": ""},
     "PolicyEvidence": {"approvers": [], "quorum": 1, "exclude_requester": False, "undecided": False},
     "Chain": {},
     "ChainParameter": {"type": "any", "description": ""},

@@ -120,11 +120,14 @@ async def test_a_plan_that_is_asked_for_anew_may_run_by_its_newest_gate_only(
     assert list((await stores.plans.runnable("run_1", PLAN.plan_hash)).steps) == ["uid_1"]
 
 
-async def test_a_plan_never_loses_the_gate_it_had(stores: Stores, begin: Begin) -> None:
+@pytest.mark.parametrize("opened", [True, False])
+async def test_a_plan_never_loses_a_gate_that_was_open(stores: Stores, begin: Begin, opened: bool) -> None:
     lease = await begin()
-    for gate in (PlanGate("gate_1", CARD), None):
-        await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=gate)
-    assert (await stores.plans.runnable("run_1", PLAN.plan_hash)).steps == {}
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW, gate=PlanGate("gate_1", CARD))
+    if opened:
+        await stores.gates.open(_gate(PLAN.plan_hash), lease)
+    await stores.plans.record(lease, PLAN, [CHECKED], NOW)
+    assert bool((await stores.plans.runnable("run_1", PLAN.plan_hash)).steps) is not opened
 
 
 async def test_a_plan_on_record_is_read_by_its_hash(stores: Stores, begin: Begin) -> None:

@@ -227,15 +227,14 @@ ANSWERS: dict[str, tuple[Gated, Answer]] = {
     "an edit to arguments that do not fit": (plan_gate, step(params={"name": ["s1"]})),
     "an edit to one more argument": (plan_gate, step(params={"name": "s1", "sudo": True})),
     "an edit to a tool nobody has": (plan_gate, step(capability="agent", params={"tools": ["work.*"]})),
-    "an edit of a step's gate": (
+    "an edit of a step to another tool": (
         step_gate,
-        always({"type": "edit", "edited_action": {"name": "work.destroy", "args": {"name": "other"}}}),
-    ),
-    "an edit of a call's gate": (
-        call_gate,
         always({"type": "edit", "edited_action": {"name": "work.wipe", "args": {"name": "other"}}}),
     ),
-    "a response to a step's gate": (step_gate, always({"type": "respond", "message": "approve"})),
+    "an edit of a call to arguments that it does not have": (
+        call_gate,
+        always({"type": "edit", "edited_action": {"name": "work.wipe", "args": {"sudo": True}}}),
+    ),
     "a response without words": (plan_gate, always({"type": "respond", "message": "\u3000"})),
 }
 

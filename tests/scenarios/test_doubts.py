@@ -253,7 +253,10 @@ def test_what_a_person_leaves_open_ends_the_run_as_escalated_and_is_not_repeated
     assert "nobody knows whether work.post has happened already" in again
     assert "other posted" in other
     assert scene.done == ["other"]
-    assert [row["status"] for row in scene.rows("SELECT status FROM effects")] == ["in_doubt", "done"]
+    assert [row["status"] for row in scene.rows("SELECT status FROM effects ORDER BY rowid")] == [
+        "in_doubt",
+        "done",
+    ]
 
 
 def test_a_later_run_of_the_thread_is_refused_the_same_call_until_it_is_decided(scene: Scene) -> None:

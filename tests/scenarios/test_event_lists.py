@@ -152,7 +152,7 @@ RUNS: dict[str, tuple[Play, list[str]]] = {
         [*FAILED, "plan_step_skipped", "plan_step_skipped"]
         + ["plan_failed", *["step_scored"] * 4, "verdict", *LEFT, *ANSWER],
     ),
-    "budget exceeded": (budget, [*BEGIN, *END]),
+    "put down at a limit": (budget, [*BEGIN]),
     "retry": (
         retry,
         [*BEGIN, *PLAN, "plan_start", "plan_step_start", "plan_step_retry", "plan_step_complete"]
@@ -211,7 +211,10 @@ def test_the_whole_list_of_events(recorded: Any) -> None:
 
 def test_the_journal_equals_what_was_streamed(recorded: Any) -> None:
     events, _, scene = recorded
-    assert scene.journal() == events
+    told = scene.journal()
+    if told[-1]["type"] == "session_paused":  # of a run that is put down; written when its stream is over
+        told.pop()
+    assert told == events
 
 
 def test_seq_counts_strictly_upwards(recorded: Any) -> None:
@@ -239,7 +242,7 @@ def test_step_events_name_plan_goal_position_and_total(recorded: Any) -> None:
 def test_the_last_event_names_the_status_of_the_run(recorded: Any) -> None:
     events, _, scene = recorded
     (run,) = scene.rows("SELECT status FROM runs")
-    assert events[-1]["data"]["status"] == run["status"]
+    assert events[-1]["data"].get("status", "budget_exceeded") == run["status"]  # one put down has no end
 
 
 def test_the_journal_alone_rebuilds_the_conversation(scene: Scene) -> None:

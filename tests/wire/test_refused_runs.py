@@ -19,6 +19,8 @@ REQUEST = "Delete ticket 1 from the database, and tell me what tickets there are
 LEFT = "SELECT count(*) FROM tickets WHERE id = 1"
 SETTINGS = """[planning]
 mode = "{mode}"
+[approval]
+depth = "plan"
 [planner]
 attempts = 1
 [failover]

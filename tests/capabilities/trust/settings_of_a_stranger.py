@@ -89,7 +89,8 @@ VALUES = {
     **{
         f"{table}.{name}": LIMIT
         for table in ("budgets.run", "agents.*.limits")
-        for name in ("cost", "effects", "effects_per_minute", "tokens", "tool_calls", "wall_clock_s")
+        for name in ("cost", "effects", "effects_per_minute", "model_calls", "tokens", "tool_calls")
+        + ("wall_clock_s",)
     },
 }
 SPELLED = {"providers.*.chat_class": "class", "mail.sender": "from"}
