@@ -32,8 +32,9 @@ def desk_in_doubt(workspace: Path, serve: Serve) -> Desk:
     """A workspace whose plan posts a, which happens, and b, which does not; no answer comes of either."""
     desk = desk_with(workspace, serve, "always", says(json.dumps(PLAN)), says("Posted."))
     shutil.copy(WORK, workspace)
-    with (workspace / "planwright.toml").open("a") as file:
-        file.write('[capabilities]\nmodules = ["scenario_work"]\n[approval]\nplan = "never"\n')
+    toml = workspace / "planwright.toml"
+    never = toml.read_text().replace('depth = "plan"\n', 'plan = "never"\n')
+    toml.write_text(f'{never}[capabilities]\nmodules = ["scenario_work"]\n')
     for lost in ("after-a", "before-b"):
         (workspace / f"lose-{lost}").touch()
     return desk
