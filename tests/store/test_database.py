@@ -255,7 +255,7 @@ def test_an_old_file_gets_the_indexes_it_lacks_and_a_program_that_knows_none_ope
         database = Database(tmp_path / "notes.db", migrations)
         database.call("note", insert(text))
         database.close()
-    with sqlite3.connect(tmp_path / "notes.db") as store:
+    with closing(sqlite3.connect(tmp_path / "notes.db")) as store, store:
         query = "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
         assert ([*store.execute(query)], texts(tmp_path / "notes.db")) == ([("notes_text",)], ["a", "b", "c"])
         assert store.execute("PRAGMA user_version").fetchone()[0] == len(TABLE)

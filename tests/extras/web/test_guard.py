@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import httpx
 import pytest
@@ -37,7 +38,7 @@ def filled(path: str, ids: dict[str, str]) -> str:
 
 def content(stage: Stage) -> list[tuple[object, ...]]:
     """Read what must not change: runs, gates, plans, effects, what is remembered, sessions."""
-    with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
+    with closing(sqlite3.connect(stage.folder / ".planwright" / "planwright.db")) as database, database:
         tables = "runs gates plans effects forks memories proposals sessions extensions".split()
         queries = {"runs": "SELECT run_id, status, cancelled_by, answer FROM runs"}
         rows = [

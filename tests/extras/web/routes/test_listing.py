@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,7 +25,7 @@ async def send(to: str) -> dict[str, Any]:
 
 def fill(stage: Stage, count: int) -> None:
     """Write runs down: every tenth has failed, every fifth is of an agent, two are of another tenant."""
-    with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
+    with closing(sqlite3.connect(stage.folder / ".planwright" / "planwright.db")) as database, database:
         database.executemany(
             "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at,"
             " ended_at) VALUES (?, ?, ?, ?, ?, '[]', ?, ?, ?)",
@@ -93,7 +94,7 @@ async def test_a_run_that_nobody_works_on_is_interrupted_and_not_running(make_st
     ada = await stage.sign_in()
     await stage.agent.stores.runs.latest("nobody")
     fill(stage, 3)
-    with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
+    with closing(sqlite3.connect(stage.folder / ".planwright" / "planwright.db")) as database, database:
         database.execute("UPDATE runs SET status = 'running', ended_at = NULL WHERE run_id LIKE '%2'")
     database.close()
     assert "<span>interrupted</span>" in (await ada.get("/runs")).text
@@ -164,7 +165,7 @@ async def test_a_question_is_listed_and_asked_on_its_page_until_it_is_answered(m
     ada = await stage.sign_in()
     await stage.agent.stores.runs.latest("nobody")
     fill(stage, 3)
-    with sqlite3.connect(stage.folder / ".planwright" / "planwright.db") as database:
+    with closing(sqlite3.connect(stage.folder / ".planwright" / "planwright.db")) as database, database:
         now = datetime.now(UTC).isoformat()
         ends = "UPDATE runs SET status = 'needs_input', answer = 'Which cables?', ended_at = ?"
         database.execute(f"{ends} WHERE run_id LIKE '%2'", (now,))
