@@ -18,12 +18,14 @@ def forms_by_call(answer: object, gate: Gate) -> list[Mapping[str, object]]:
 
     Raises GateError where the answer has another number of decisions than the gate has calls.
     """
-    decisions = answer.get("decisions") if isinstance(answer, Mapping) else None
-    if gate.kind != "step" or not isinstance(decisions, list) or len(gate.calls) == len(decisions) == 1:
+    if gate.kind != "step" or not isinstance(answer, Mapping):
+        return []
+    decisions = answer.get("decisions")
+    if not isinstance(decisions, list) or len(gate.calls) == len(decisions) == 1:
         return []
     if len(decisions) != len(gate.calls):
         raise wrong_number(gate, len(decisions))
-    beside = {key: value for key, value in dict(answer).items() if key != "decisions"}  # type: ignore[call-overload]
+    beside = {key: value for key, value in answer.items() if key != "decisions"}
     forms = [form if isinstance(form, Mapping) else {"type": form} for form in decisions]
     return [{**beside, **form} for form in forms]
 

@@ -134,6 +134,6 @@ def _entries(
             n += 1
             text = entry.content.replace(place["run"], run_id)
             subject = run_id if entry.kind == "run" else f"{entry.subject}-{number}"
-            made = replace(entry, n=n, run_id=run_id, subject=subject, content=text, prev_hash=hash_)
-            hash_ = made.own_hash
-            yield (n, made.tenant, run_id, made.kind, subject, text, made.at, made.prev_hash, hash_)
+            copy = replace(entry, n=n, run_id=run_id, subject=subject, content=text, prev_hash=hash_)
+            hash_ = copy.own_hash
+            yield (n, copy.tenant, run_id, copy.kind, subject, text, copy.at, copy.prev_hash, hash_)
