@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from benchmarks.simulated_time import SimulatedLoop
-from planwright.store.database import RIDE_S, Database, Job, T, _Item
+from planwright.store.database import RIDE_S, Database
 from planwright.store.heartbeat import Beat, Heartbeat
+from planwright.store.queued_job import Job, QueuedJob, T
 from planwright.store.store_errors import store_error
 
 Moment = Literal["begin", "within", "commit", "after commit"]
@@ -85,7 +86,7 @@ class SimulatedDatabase(Database):
         self._loop = loop
         self._disk = disk
         self._committed = committed
-        self._waiting: list[_Item] = []
+        self._waiting: list[QueuedJob] = []
         self._connection: sqlite3.Connection | None = None
         self._second: sqlite3.Connection | None = None
 
@@ -120,12 +121,12 @@ class SimulatedDatabase(Database):
             self._second.row_factory = sqlite3.Row
         return job(self._second)
 
-    def _put(self, item: _Item) -> None:
+    def _put(self, item: QueuedJob) -> None:
         if self._connection is None:
             self._connection = cast(sqlite3.Connection, DiskConnection(self._on_disk(), self._disk))
             self._thread = threading.Thread()  # open; it is never started
         with self._counting:
-            self._awaited += not item.rides
+            self._left += item.left
             self._riding.update([item.name] * item.rides)
         self._waiting.append(item)
         if not item.rides:

@@ -30,7 +30,8 @@ from planwright.checkpoints.thread_state.jobs import CheckpointJobs, config_of, 
 from planwright.checkpoints.thread_state.tables import Filter
 from planwright.domain.errors import PlanwrightError
 from planwright.domain.lease import Lease
-from planwright.store.database import STATE, Database, Job
+from planwright.store.database import Database
+from planwright.store.queued_job import STATE, Job
 
 DIGITS = 32  # of a version's number
 PAID_KEY = "__pregel_planwright_paid"  # where the door puts the model calls whose replies are not durable yet

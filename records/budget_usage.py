@@ -12,6 +12,7 @@ from planwright.records.limits import Limit, micro_cents
 from planwright.settings.agents import RunBudgetSettings
 from planwright.settings.provider_budget import ProviderBudgetSettings
 from planwright.state.loop_budget import LoopBudget
+from planwright.store.engines.engine import lock_shared_rows
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,7 @@ class RunUsage:
 
 def settle_row(connection: sqlite3.Connection, reservation: str, actual: Amount) -> None:
     """Replace a reservation by what was used; what is settled already stays as it is."""
+    lock_shared_rows(connection)  # the day of a provider is one row for all runs
     query = "SELECT kind, tenant, provider, substr(at, 1, 10) FROM usage WHERE id=? AND settled=0"
     if (row := connection.execute(query, (reservation,)).fetchone()) is None:
         return

@@ -9,6 +9,7 @@ from planwright.domain.events import Event
 from planwright.domain.hashing import json_text
 from planwright.domain.lease import Lease
 from planwright.store.database import Database
+from planwright.store.queued_job import Beside
 
 _INSERT = (
     "INSERT INTO journal (run_id, thread_id, tenant, seq, ts, type, key, data)"
@@ -55,7 +56,7 @@ class Journal:
             for lease in {id(lease): lease for lease, _ in events}.values():
                 lease.unwritten.append(failure)
 
-        self._database.submit("journal", job, rides=True, lost=lost)
+        self._database.submit("journal", Beside(job), rides=True, lost=lost)
 
     async def keys(self, run_id: str) -> set[str]:
         """Name the events of a run that are written down."""

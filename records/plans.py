@@ -20,7 +20,7 @@ from planwright.domain.lease import Lease
 from planwright.domain.plan import Plan
 from planwright.domain.verified_step import VerifiedStep
 from planwright.store.database import Database
-from planwright.store.fencing import held, ride
+from planwright.store.fencing import of_run, ride
 
 PlanKind = Literal["plan", "calls", "alternative", "chain", "memory"]
 
@@ -93,7 +93,7 @@ class Plans:
             )
 
         if gate is not None:
-            await self._database.run("plan", held(lease, job))
+            await self._database.run("plan", of_run(lease, job))
             return
         key = (lease.run_id, plan.plan_hash)
         plan_on_its_way = RunnablePlan(kind, {step.uid: step for step in checked})

@@ -19,11 +19,12 @@ from planwright.domain.hashing import sha256
 from planwright.domain.lease import Lease
 from planwright.domain.results import TERMINAL, RunStatus, check_step
 from planwright.records.audit.sealing import seal
-from planwright.records.consent.gates import close_gates
+from planwright.records.consent.gates import OPEN_GATES, close_gates
 from planwright.records.effects.doubts import leave_in_doubt
 from planwright.records.thread_words import thread_words
 from planwright.store.database import Database
-from planwright.store.fencing import held, ride
+from planwright.store.engines.engine import ask_ahead
+from planwright.store.fencing import held, of_run, ride
 from planwright.store.store_errors import check_storable
 
 
@@ -96,6 +97,7 @@ FAMILY = """family(thread_id) AS (
     JOIN forks ON forks.run_id = made.run_id JOIN runs source ON source.run_id = forks.source_run)"""
 """The table of a thread, those that its forks came from, those that theirs came from, and so on."""
 
+_STATUS = "SELECT status, ended_at FROM runs WHERE run_id=?"
 _BEGUN = "SELECT 1 FROM effects WHERE run_id = ? AND status = 'intent'"
 # Holds of all rows but those of one message that is a text: those need not be read.
 _MORE_THAN_A_TEXT = """messages LIKE '%}, {%' OR messages LIKE '%"content": [%'"""
@@ -152,12 +154,14 @@ class Runs:
 
     async def set_status(self, lease: Lease, status: RunStatus, reason: str = "", why: str = "") -> None:
         """Bring a run that has not ended to another state, as `move` does."""
-        await self._database.run("status", held(lease, lambda c: move(c, lease.run_id, status, reason, why)))
+        await self._database.run(
+            "status", of_run(lease, lambda c: move(c, lease.run_id, status, reason, why))
+        )
 
     def tell(self, lease: Lease, answer: str) -> None:
         """Write down the answer of a run that has not ended; from then on it stays."""
         query, row = "UPDATE runs SET answer=coalesce(answer, ?) WHERE run_id=?", (answer, lease.run_id)
-        ride(self._database, "answer", lease, lambda c: c.execute(query, row).rowcount)
+        ride(self._database, "answer", lease, lambda c: c.execute(query, row))
 
     def end(self, lease: Lease, status: RunStatus, answer: str, at: datetime) -> None:
         """Write down how a run ended, once; a gate that is still open closes, what was begun is in doubt.
@@ -166,6 +170,7 @@ class Runs:
         """
 
         def job(connection: sqlite3.Connection) -> None:
+            ask_ahead(connection, *((query, (lease.run_id,)) for query in (_BEGUN, _STATUS, OPEN_GATES)))
             if connection.execute(_BEGUN, (lease.run_id,)).fetchone():
                 leave_in_doubt(connection, lease.run_id, at)
             if move(connection, lease.run_id, status):
@@ -209,7 +214,7 @@ class Runs:
             "INSERT INTO threads (thread_id, tenant, title, title_hash)"
             " VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
         )
-        ride(self._database, "title", lease, lambda c: c.execute(query, row).rowcount)
+        ride(self._database, "title", lease, lambda c: c.execute(query, row))
 
     async def has_title(self, thread_id: str) -> bool:
         """Say whether a thread has its name already."""
@@ -247,7 +252,7 @@ def move(
     Who goes on is asked to pause no more. `reason` is what a paused one waits for, and `why` says more of it.
     Raises RunError.
     """
-    row = connection.execute("SELECT status, ended_at FROM runs WHERE run_id=?", (run_id,)).fetchone()
+    row = connection.execute(_STATUS, (run_id,)).fetchone()
     if row is None or row["ended_at"] is not None:
         return False
     check_step(run_id, row["status"], status)

@@ -13,10 +13,12 @@ from datetime import datetime
 from typing import Literal
 
 from planwright.domain.hashing import canonical_json, sha256
+from planwright.store.engines.engine import ask_ahead, lock_shared_rows
 from planwright.store.sealed_rows import SealedTable
 
 BEGIN = "0" * 64
 """The hash before the first entry."""
+_HEAD = "SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1"
 EntryKind = Literal["gate", "effect", "run", "setback"]
 
 
@@ -65,6 +67,7 @@ def append(
     What is in the content comes out of rows: what they hold is redacted, and a hash of anything else would
     not be that of what is stored.
     """
+    lock_shared_rows(connection)
     n, prev_hash = head(connection)
     text, when = canonical_json(content), at.isoformat()
     entry = Entry(n + 1, *run, kind, subject, text, when, prev_hash, hash="")
@@ -79,6 +82,8 @@ def append_row(
     connection: sqlite3.Connection, kind: EntryKind, table: SealedTable, key: str, at: datetime
 ) -> None:
     """Append an entry about a row as it is now."""
+    lock_shared_rows(connection)
+    ask_ahead(connection, (table.query, (key,)), (_HEAD, ()))
     row = table.row(connection, key)
     if row is not None:
         content = {"digest": table.digest(row), "status": row["status"]}
@@ -87,7 +92,7 @@ def append_row(
 
 def head(connection: sqlite3.Connection) -> tuple[int, str]:
     """Read the number and the hash of the newest entry."""
-    row = connection.execute("SELECT n, hash FROM audit ORDER BY n DESC LIMIT 1").fetchone()
+    row = connection.execute(_HEAD).fetchone()
     return (0, BEGIN) if row is None else (row[0], row[1])
 
 

@@ -19,51 +19,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from concurrent.futures import Future
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from planwright.domain.errors import StoreFailed
 from planwright.security.redaction.redactor import Redactor
-from planwright.store.engines.engine import Engine
+from planwright.store.engines.engine import Engine, Unattributed
 from planwright.store.engines.sqlite import SqliteEngine
 from planwright.store.marks.mark import Mark
-from planwright.store.reader import Answer, Reader, Waiter
-from planwright.store.store_errors import half_a_character
+from planwright.store.queued_job import ALWAYS, BESIDE, Job, Lost, QueuedJob, T
+from planwright.store.reader import Answer, Reader, answer
 
-T = TypeVar("T")
 _LOG = logging.getLogger("planwright.checkpoints")
+Boundary = Callable[[str], None]
 RIDE_S = 0.05
 """Seconds after which a job that rides is committed alone."""
-STATE = frozenset(("checkpoint", "writes", "journal"))
-"""Names of the jobs that write the state of the graph and the events; other tables lean on neither."""
-BESIDE = STATE | {"parts", "time"}
-"""Names of jobs that ride and that no read waits for, unless it names them."""
-ALWAYS = frozenset(("read", "sign_in", "accept"))
-"""Names of jobs that are done in a store that has gone back, too."""
-Job = Callable[[sqlite3.Connection], T]
-Boundary = Callable[[str], None]
-Lost = Callable[[BaseException], None]
-
-
-@dataclass(frozen=True)
-class _Item:
-    """A queued job, and who waits for it."""
-
-    name: str
-    """What the job is called at its boundary."""
-    job: Job[Any]
-    """What is done with the connection, in one transaction."""
-    waiter: Waiter
-    """Gets what the job returns or raises."""
-    lost: Lost | None = None
-    """Is told what it raises, in the writer's thread and before any later job; None for no one."""
-    rides: bool = False
-    """Whether it may wait a moment for a job that somebody waits for, and is committed with that."""
-    synced: bool = False
-    """Whether the disk has to have it before anybody hears of it."""
-    begins: bool = False
-    """Whether an effect is begun with it: the mark has to have that, too, before anybody hears of it."""
 
 
 class Database:
@@ -85,13 +55,13 @@ class Database:
         self.path = path
         self.engine = engine or SqliteEngine(path, migrations, busy_timeout_s, redactor)
         self._boundary = boundary
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[QueuedJob | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._reader = Reader(self.engine, _answer)
-        self._carried: list[_Item] = []  # jobs that rode with a commit that failed: they ride with the next
+        self._readers = [Reader(self.engine) for _ in range(self.engine.readers)]
+        self._carried: list[QueuedJob] = []  # jobs that rode with a commit that failed
         self._counting = threading.Lock()
-        self._awaited = 0  # jobs that somebody waits for and that are not committed
+        self._left = 0  # jobs that are not committed, ride not, and whose caller may ask for more meanwhile
         self._riding: Counter[str] = Counter()  # jobs that ride and are not committed, by name
 
     @property
@@ -115,12 +85,14 @@ class Database:
         what cannot be done, `lost` is told so before a later job begins.
         """
         future: Future[T] = Future()
-        self._put(_Item(name, job, future, lost, rides, synced))
+        self._put(QueuedJob(name, job, future, lost, rides, synced, left=not rides))
         return future
 
     def call(self, name: str, job: Job[T]) -> T:
         """Run a job and wait for its commit, without an event loop."""
-        return self.submit(name, job).result()
+        future: Future[T] = Future()
+        self._put(QueuedJob(name, job, future))
+        return future.result()
 
     async def run(self, name: str, job: Job[T], *, synced: bool = False, begins: bool = False) -> T:
         """Run a job and await its commit, on any event loop; one that is `synced` outlives a loss of power.
@@ -129,31 +101,45 @@ class Database:
         stops waiting, but what it queued still happens: no record may be lost.
         """
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        item = _Item(name, job, future, synced=synced, begins=begins)
+        item = QueuedJob(name, job, future, synced=synced, begins=begins)
         if self._thread is None:
             await asyncio.to_thread(self._put, item)  # opening blocks
         else:
             self._put(item)
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            with self._counting:
+                if not item.over:
+                    item.left, self._left = True, self._left + 1
+            raise
 
     async def read(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
-        """Read beside the writes, unless a job is queued here that somebody waits for, or that rides.
+        """Read beside the writes, unless a job is queued here that nobody waits for, or that rides.
 
         Of those that ride only the names count that are to be read `behind`: all but BESIDE, if None.
         """
-        return await (self.run("read", job) if self._waits(behind) else self._reader.run(job))
+        if self._waits(behind):
+            if len(self._readers) == 1:
+                return await self.run("read", job)
+            await self.run("landed", lambda _: None)  # where reads take a while, the writer does not do them
+        return await self._reader().run(job)
 
     def look(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
         """Read like `read`, without an event loop."""
-        return self.call("read", job) if self._waits(behind) else self._reader.call(job)
+        return self.call("read", job) if self._waits(behind) else self._reader().call(job)
+
+    def _reader(self) -> Reader:
+        """Choose the first reader that is free, or the one with the fewest before it."""
+        return min(self._readers, key=lambda reader: reader.waiting)
 
     def _waits(self, behind: Collection[str] | None) -> bool:
         with self._counting:
             riding = self._riding.keys()
             rides = not (riding <= BESIDE if behind is None else riding.isdisjoint(behind))
-        return rides or bool(self._awaited) or self._thread is None
+        return rides or bool(self._left) or self._thread is None
 
-    def _put(self, item: _Item) -> None:
+    def _put(self, item: QueuedJob) -> None:
         with self._lock:
             if self._thread is None:
                 connection = self.engine.open()
@@ -164,13 +150,14 @@ class Database:
                 )
                 self._thread.start()
             with self._counting:
-                self._awaited += not item.rides
+                self._left += item.left
                 self._riding.update([item.name] * item.rides)
             self._queue.put(item)
 
     def close(self) -> None:
         """Finish what is queued and close the store; a later job opens it again."""
-        self._reader.close()
+        for reader in self._readers:
+            reader.close()
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:
@@ -189,7 +176,7 @@ class Database:
                     self.engine.give_back(connection)
                     return
 
-    def _next_batch(self) -> list[_Item | None]:
+    def _next_batch(self) -> list[QueuedJob | None]:
         """Take what is queued; jobs that ride wait for one that does not. None at the end: close."""
         batch = [self._queue.get()]
         leaves = time.monotonic() + RIDE_S
@@ -203,13 +190,17 @@ class Database:
                 break
         return batch
 
-    def _commit(self, connection: sqlite3.Connection, batch: list[_Item]) -> None:
+    def _commit(self, connection: sqlite3.Connection, batch: list[QueuedJob]) -> None:
         batch, self._carried = [*self._carried, *batch], []
         names = "+".join(item.name for item in batch)
         self._reach(f"before {names}")
         try:
-            self.engine.begin(connection, synced=any(item.synced for item in batch))
-            answers = self._transacted(connection, batch)
+            try:
+                answers = self._transacted(connection, batch)
+            except Unattributed:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                answers = self._transacted(connection, batch, one_by_one=True)
         except (sqlite3.Error, StoreFailed) as error:
             with contextlib.suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
@@ -217,13 +208,15 @@ class Database:
             answers = [(item.waiter, None, failure) for item in batch if not item.rides]
             self._carried = [item for item in batch if item.rides]
         with self._counting:
-            self._awaited -= sum(not item.rides for item in batch)
+            for item in batch:
+                item.over = not item.rides
+            self._left -= sum(item.left for item in batch)
             if not self._carried:
                 self._riding -= Counter(item.name for item in batch if item.rides)
         self._reach(f"after {names}")
-        _answer(answers)
+        answer(answers)
 
-    def _done(self, connection: sqlite3.Connection, item: _Item, refusal: StoreFailed | None) -> Answer:
+    def _done(self, connection: sqlite3.Connection, item: QueuedJob, refusal: StoreFailed | None) -> Answer:
         value, problem = (None, refusal) if refusal else _in_savepoint(connection, item.job)
         if refused := isinstance(problem, sqlite3.Error):
             problem = self.engine.failure(problem)
@@ -234,8 +227,16 @@ class Database:
                 item.lost(problem)
         return item.waiter, value, problem
 
-    def _transacted(self, connection: sqlite3.Connection, batch: list[_Item]) -> list[Answer]:
-        """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back."""
+    def _transacted(
+        self, connection: sqlite3.Connection, batch: list[QueuedJob], *, one_by_one: bool = False
+    ) -> list[Answer]:
+        """Do the jobs of a transaction, commit it, raise the mark; refuse them in a store that went back.
+
+        Raises Unattributed where the server refused one of several statements: nothing was done.
+        """
+        synced = any(item.synced for item in batch)
+        beside = all(item.beside for item in batch) and (self.mark is None or self.mark.is_compared)
+        self.engine.begin(connection, synced=synced, beside=beside, one_by_one=one_by_one)
         setback = self.mark.setback(connection) if self.mark else None
         refusal = setback.error() if setback else None
         answers = [self._done(connection, item, None if item.name in ALWAYS else refusal) for item in batch]
@@ -256,38 +257,13 @@ class Database:
             self._boundary(f"{self.path.stem}: {name}")
 
 
-def _answer(answers: list[Answer]) -> None:
-    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
-    for answer in answers:
-        waiter = answer[0]
-        if isinstance(waiter, Future):
-            _resolve([answer])
-        else:
-            by_loop.setdefault(waiter.get_loop(), []).append(answer)
-    for loop, waiting in by_loop.items():
-        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
-            loop.call_soon_threadsafe(_resolve, waiting)
-
-
-def _resolve(answers: list[Answer]) -> None:
-    for waiter, value, problem in answers:
-        if waiter.done():
-            continue  # whoever waited was cancelled
-        if isinstance(problem, UnicodeEncodeError):
-            problem = half_a_character(problem)
-        if problem is not None:
-            waiter.set_exception(problem)
-        else:
-            waiter.set_result(value)
-
-
 def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:
     connection.execute("SAVEPOINT job")
     try:
         value = job(connection)
     except BaseException as error:
-        if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
+        of_all = isinstance(error, sqlite3.OperationalError | Unattributed)
+        if of_all or type(error) is sqlite3.DatabaseError:
             raise  # the disk is full, or the file is damaged: the whole batch fails
         connection.execute("ROLLBACK TO job")
         connection.execute("RELEASE job")

@@ -19,6 +19,7 @@ from typing import Any, Generic, TypeVar, Union
 
 from planwright.domain.errors import PlanwrightError
 from planwright.store.engines.engine import Engine
+from planwright.store.store_errors import half_a_character
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -33,14 +34,19 @@ Read = tuple[Job, Waiter]
 
 
 class Reader:
-    """Reads of one store, one after the other. It opens on first use; `tell` gives answers to who waits."""
+    """Reads of one store, one after the other. It opens on first use."""
 
-    def __init__(self, engine: Engine, tell: Callable[[list[Answer]], None]) -> None:
-        self._tell = tell
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._waiting = 0
+
+    @property
+    def waiting(self) -> int:
+        """Number of reads that wait, or are under way."""
+        return self._waiting
 
     def call(self, job: Callable[[sqlite3.Connection], T]) -> T:
         """Run a job and wait for it, without an event loop."""
@@ -68,6 +74,7 @@ class Reader:
                 name = f"reader:{self._engine.label}"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
+            self._waiting += 1
             self._queue.put(read)
 
     def _work(self) -> None:
@@ -83,7 +90,9 @@ class Reader:
                     answers = self._answers(connection, [read for read in reads if read])
                 except sqlite3.Error as error:
                     answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
-                self._tell([self._explained(answer) for answer in answers])
+                with self._lock:
+                    self._waiting -= len(answers)
+                answer([self._explained(answer) for answer in answers])
                 if reads[-1] is None:
                     return
         finally:
@@ -114,6 +123,32 @@ def _answered(connection: sqlite3.Connection, job: Job, waiter: Waiter) -> Answe
         if not isinstance(error, Exception):
             raise
         return waiter, None, error  # whoever waits has to hear of it
+
+
+def answer(answers: list[Answer]) -> None:
+    """Tell threads at once, and each event loop in one go: waking a loop costs a system call."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[Answer]] = {}
+    for answer in answers:
+        waiter = answer[0]
+        if isinstance(waiter, Future):
+            _resolve([answer])
+        else:
+            by_loop.setdefault(waiter.get_loop(), []).append(answer)
+    for loop, waiting in by_loop.items():
+        with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits there any more
+            loop.call_soon_threadsafe(_resolve, waiting)
+
+
+def _resolve(answers: list[Answer]) -> None:
+    for waiter, value, problem in answers:
+        if waiter.done():
+            continue  # whoever waited was cancelled
+        if isinstance(problem, UnicodeEncodeError):
+            problem = half_a_character(problem)
+        if problem is not None:
+            waiter.set_exception(problem)
+        else:
+            waiter.set_result(value)
 
 
 class ReadOnce(Generic[K, V]):

@@ -27,20 +27,29 @@ class SealedTable:
     together: bool = False
     """Whether the rows of a run have one digest in all, in the order of their keys."""
 
+    @property
+    def query(self) -> str:
+        """Read one row by its key."""
+        return f"SELECT * FROM {self.name} WHERE {self.key} = ?"
+
+    @property
+    def query_of_run(self) -> str:
+        """Read the rows of a run, in the order of their keys."""
+        return f"SELECT * FROM {self.name} WHERE run_id = ? ORDER BY {self.key}"
+
     def digest(self, row: sqlite3.Row) -> str:
         """Hash what is sealed of a row, as 64 hex digits."""
         return sha256([self.name, *(_format(row[column]) for column in self.columns)])
 
     def of_run(self, connection: sqlite3.Connection, run_id: str) -> dict[str, str]:
         """Map the keys of a run's rows to their digests; rows taken together stand under their number."""
-        query = f"SELECT * FROM {self.name} WHERE run_id = ? ORDER BY {self.key}"
-        rows = {str(row[self.key]): self.digest(row) for row in connection.execute(query, (run_id,))}
+        rows_of_run = connection.execute(self.query_of_run, (run_id,))
+        rows = {str(row[self.key]): self.digest(row) for row in rows_of_run}
         return {f"{len(rows)} rows": sha256(list(rows.items()))} if self.together else rows
 
     def row(self, connection: sqlite3.Connection, key: str) -> sqlite3.Row | None:
         """Read the row of a table whose keys are unique in the store; None where there is none."""
-        query = f"SELECT * FROM {self.name} WHERE {self.key} = ?"
-        row: sqlite3.Row | None = connection.execute(query, (key,)).fetchone()
+        row: sqlite3.Row | None = connection.execute(self.query, (key,)).fetchone()
         return row
 
 

@@ -27,8 +27,8 @@ from planwright.checkpoints.thread_state.layout import LOG, NAMED, Place
 from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.checkpoints.thread_state.tables import Filter, Tables, Write
 from planwright.domain.lease import Lease
-from planwright.store.database import Job, T
-from planwright.store.fencing import held
+from planwright.store.fencing import of_run
+from planwright.store.queued_job import Job, T
 
 LEASE_KEY = "__pregel_planwright_lease"  # where the door puts the lease into the config of an invocation
 LOOK_KEY = "__pregel_planwright_look"  # says that the door looks at what the graph is about to read
@@ -152,7 +152,7 @@ class CheckpointJobs:
 
     def _guarded(self, config: RunnableConfig, job: Job[T]) -> Job[T]:
         """Write under the lease of an invocation, where there is one."""
-        return held(config["configurable"].get(LEASE_KEY), job)
+        return of_run(config["configurable"].get(LEASE_KEY), job)
 
     def _remember(self, key: tuple[str, str], packed: Packed) -> None:
         self._newest[key] = packed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -29,6 +30,7 @@ from planwright.checkpoints.thread_state.layout import (
 )
 from planwright.checkpoints.thread_state.packing import Content, Packed, Packer, Unpacked
 from planwright.domain.errors import SetupError
+from planwright.store.engines.engine import require
 
 Write = tuple[int, str, str, bytes]
 """One thing that a task wrote: its number, the channel, type and bytes."""
@@ -81,10 +83,9 @@ class Tables:
 
     def needs(self, places: Iterable[Place]) -> None:
         """Check that checkpoints are there whose contents a new one leans on. Raises SetupError."""
+        there = f"EXISTS (SELECT 1 FROM checkpoints WHERE {AT})"
         for place in places:
-            if self._connection.execute(f"SELECT 1 FROM checkpoints WHERE {AT}", place).fetchone() is None:
-                cause = f"checkpoints of thread {place[0]} were removed while it was worked on"
-                raise SetupError(cause, f"go on from what is on record: planwright resume {place[0]}")
+            require(self._connection, there, place, partial(_removed, place[0]))
 
     def search(
         self,
@@ -155,6 +156,11 @@ class Tables:
             "INSERT INTO contents (thread_id, hash, type, value) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
             [(thread_id, *content) for content in contents],
         )
+
+
+def _removed(thread_id: str) -> SetupError:
+    cause = f"checkpoints of thread {thread_id} were removed while it was worked on"
+    return SetupError(cause, f"go on from what is on record: planwright resume {thread_id}")
 
 
 def _write_order(row: sqlite3.Row) -> tuple[str, str, int]:

@@ -32,8 +32,16 @@ class Address:
     @property
     def lock(self) -> int:
         """Number of the lock that who writes in this schema holds; locks belong to one database."""
-        digest = hashlib.sha256(f"planwright store {self.schema}".encode()).digest()
-        return int.from_bytes(digest[:8], signed=True)
+        return _number(f"planwright store {self.schema}")
+
+    @property
+    def lock_of_shared_rows(self) -> int:
+        """Number of the lock that is taken before rows of no single run are written, behind the other."""
+        return _number(f"planwright shared rows {self.schema}")
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], signed=True)
 
 
 def read_address(url: str) -> Address:

@@ -1,85 +1,32 @@
 """A connection to PostgreSQL that is used as one of `sqlite3` is.
 
-BEGIN, SAVEPOINT and RELEASE wait for the statement that comes after them, and go to the server with it: a
-transaction without a statement costs nothing, and one that finds its connection lost before its first
-statement begins on a new one.
+What a statement answers is awaited once somebody looks at it. Until then it waits with those before it, and
+they go to the server as one message (libpq, Pipeline Mode): a trip for each answer that a job needs, and one
+for the commit. A transaction without a statement costs nothing, and one whose connection is lost before
+anything of it was sent is done on a new one.
 """
 
 from __future__ import annotations
 
-import logging
-import math
+import select
 import sqlite3
-import time
-from collections.abc import Callable, Iterable
-from typing import Literal, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, cast
 
 import psycopg
-from psycopg.abc import PQGen
+from psycopg import generators
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
-from planwright.extras.postgres.errors import READ_ONLY, ServerError, as_sqlite
-from planwright.extras.postgres.rows import ROW_NUMBER, Row
+from planwright.extras.postgres.errors import READ_ONLY, ServerError, StatementRefused, as_sqlite
+from planwright.extras.postgres.session import Connected, StoreCursor
+from planwright.extras.postgres.transaction import Result, Transaction, Values
 from planwright.extras.postgres.translation import Parameters, Statement, selects_all, translated
 from planwright.security.redaction.connection import redacted_parameters
 from planwright.security.redaction.redactor import Redactor
+from planwright.store.engines.engine import Unattributed
 
-T = TypeVar("T")
 LifeOf = Callable[[str], Literal["alive", "dead", "unknown"]]
 """Says whether the owner that a row names still lives."""
-logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of is raised here, too
-_WAITING = ("SAVEPOINT", "RELEASE", "ROLLBACK TO")
-
-
-class StoreCursor(psycopg.RawCursor[Row]):
-    """A cursor that knows whether its statement asked for all columns."""
-
-    hides_row_number = False
-    """Whether the number of a row is left out of the rows."""
-
-    @property
-    def description(self) -> list[psycopg.Column] | None:
-        """The columns of the result, as its rows have them."""
-        columns = super().description
-        if not columns or not self.hides_row_number:
-            return columns
-        return [column for column in columns if column.name != ROW_NUMBER]
-
-    @property
-    def hidden_place(self) -> int | None:
-        """Where the number of a row is in what the server sends, if it is left out."""
-        names = [column.name for column in super().description or ()] if self.hides_row_number else []
-        return names.index(ROW_NUMBER) if ROW_NUMBER in names else None
-
-
-class Connected(psycopg.Connection[Row]):
-    """A session that does not wait for ever for a server, or a way to it, that takes all and answers nothing.
-
-    The keepalives of TCP do not see that: what stands between the two may answer them.
-    """
-
-    silence_s = math.inf
-    """Seconds without a byte of the server after which the session is taken for lost."""
-
-    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """Wait for an answer. Raises OperationalError, as for a lost session, where nothing comes."""
-        return super().wait(self._heard(gen), interval)  # psycopg 3.2 takes no timeout
-
-    def _heard(self, gen: PQGen[T]) -> PQGen[T]:
-        try:
-            wanted, since = next(gen), time.monotonic()
-            while True:
-                ready = yield wanted
-                if ready:
-                    since = time.monotonic()
-                elif time.monotonic() - since > self.silence_s:
-                    self.close()
-                    raise psycopg.OperationalError(f"no answer within {self.silence_s:g} s")
-                wanted = gen.send(ready)
-        except StopIteration as end:
-            return cast(T, end.value)
-
-
 Connect = Callable[[], Connected]
 
 
@@ -92,99 +39,177 @@ class PostgresConnection:
         first: Connected,
         redactor: Redactor | None,
         life_of: LifeOf | None,
+        shared_rows: str,
         patience_s: float,
     ) -> None:
         self.life_of = life_of
+        self._shared_rows = shared_rows
         self._patience_s = patience_s
         self._connect = connect
         self._redactor = redactor
         self._inner = first
-        self._begin = ""
-        self._waiting: list[str] = []  # control statements that have not gone to the server
+        self._transaction = Transaction()
+        self._is_leaving = False  # whether the server still has to answer to the end of one that only read
 
-    def begin(self, statement: str) -> None:
-        """Begin a transaction by a statement that goes to the server with the first of the job."""
-        self._begin, self._waiting = statement, []
+    def begin(self, *statements: str, writes: bool, one_by_one: bool = False) -> None:
+        """Begin a transaction by statements that go to the server with the first that is awaited.
+
+        `one_by_one` sends each at once: what the server refuses is then an error of the job that sent it.
+        """
+        self._transaction = Transaction(statements, writes=writes, one_by_one=one_by_one)
 
     def execute(self, sql: str, parameters: Parameters = (), /) -> sqlite3.Cursor:
-        """Run a statement of the stores. Raises sqlite3.Error."""
-        if sql.startswith(_WAITING):
-            self._waiting.append(sql)
+        """Run a statement of the stores. Raises sqlite3.Error, Unattributed."""
+        if sql == "SAVEPOINT job":
+            self._transaction.begin_job()
+        elif sql == "RELEASE job":
+            self._transaction.end_job()
+        elif sql == "ROLLBACK TO job":
+            self._transaction.undo_job()
         elif sql == "COMMIT":
-            self._end(sql)
+            self._commit()
         elif sql == "ROLLBACK":
-            self._begin, self._waiting = "", []
-            self._run(Statement(sql, (), False), None)
+            self._roll_back()
         else:
-            self._flush()
             statement = translated(sql)
-            return self._run(statement, self._values(statement, parameters))
-        return self._nothing()
+            values = self._values(statement, parameters)
+            return self._transaction.answer(statement, values) or self._queued(statement, [values])
+        return self._queued(Statement("", (), False), [])
+
+    def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> sqlite3.Cursor:
+        """Run a statement once for each row. Raises sqlite3.Error, Unattributed."""
+        statement = translated(sql)
+        return self._queued(statement, [self._values(statement, row) for row in parameters])
 
     def execute_as_written(self, sql: str) -> sqlite3.Cursor:
         """Run one statement that a person wrote, in PostgreSQL's own SQL. Raises sqlite3.Error.
 
         A prepared statement is one: a second behind a semicolon is refused (PostgreSQL, PREPARE).
         """
-        self._flush()
-        cursor = self._cursor(Statement(sql, (), selects_all(sql)))
         try:
+            cursor = self._cursor(Statement(sql, (), selects_all(sql)))
             cursor.execute(sql, None, prepare=True)
         except psycopg.Error as error:
             raise self._failed(error) from error
         return cursor  # type: ignore[return-value]
 
-    def executemany(self, sql: str, parameters: Iterable[Parameters], /) -> sqlite3.Cursor:
-        """Run a statement once for each row. Raises sqlite3.Error."""
-        statement = translated(sql)
-        rows = [self._values(statement, row) for row in parameters]
-        if not rows:
-            return self._nothing()
-        self._flush()
-        if len(rows) == 1:
-            return self._run(statement, rows[0])
-        cursor = self._cursor(statement)
-        try:
-            cursor.executemany(statement.text, rows)
-        except psycopg.Error as error:
-            raise self._failed(error) from error
-        return cursor  # type: ignore[return-value]
+    def required(self, condition: str, parameters: Parameters) -> bool:
+        """Let the transaction fail unless a condition holds; False where the caller has to ask for it."""
+        if self._transaction.one_by_one:
+            return False
+        statement = translated(f"SELECT required({condition})")
+        values = self._values(statement, parameters)
+        if not self._transaction.requires(statement.text, values):
+            self._queued(statement, [values])
+        return True
+
+    def ahead(self, questions: Iterable[tuple[str, Parameters]]) -> None:
+        """Send what will be asked next together with the first of it."""
+        if not self._transaction.one_by_one:
+            for sql, parameters in questions:
+                statement = translated(sql)
+                values = self._values(statement, parameters)
+                self._transaction.expect(statement, values, self._queued(statement, [values]))
+
+    def lock_shared_rows(self) -> None:
+        """Let no other transaction write rows that belong to no run, until this one has ended."""
+        self.execute(self._shared_rows)
 
     def close(self) -> None:
         """End the session."""
         self._inner.close()
 
-    def _end(self, statement: str) -> None:
-        """Commit, unless nothing was sent that could be committed."""
-        if self._begin:
-            self._begin, self._waiting = "", []
-            return
-        waiting, self._waiting = [text for text in self._waiting if not text.startswith("RELEASE")], []
-        cursor = cast(StoreCursor, self._run(Statement("; ".join((*waiting, statement)), (), False), None))
-        while cursor.nextset():  # the last one is that of the commit
-            pass
-        if cursor.statusmessage != statement:  # the server says ROLLBACK, and no error
-            raise ServerError(psycopg.OperationalError("the transaction had failed and was undone"))
+    def _queued(self, statement: Statement, rows: Sequence[Values]) -> sqlite3.Cursor:
+        result = Result(statement, rows, self._send)
+        if rows:
+            self._transaction.add(result)
+            if self._transaction.one_by_one or (result.writes and not self._transaction.writes):
+                self._send()
+        return cast(sqlite3.Cursor, result)
 
-    def _flush(self) -> None:
-        """Send what waits; where the session was lost before anything was sent in it, on a new one."""
-        if not (self._begin or self._waiting):
-            return
-        begins = bool(self._begin)
-        statement = Statement("; ".join(filter(None, (self._begin, *self._waiting))), (), False)
+    def _commit(self) -> None:
+        """Commit, unless nothing was sent that could be committed."""
+        transaction = self._transaction
+        if not transaction.is_empty:
+            if not transaction.writes:
+                self._leave()
+            else:
+                begins = not transaction.begun
+                if begins and self._is_lost():
+                    self._reopen()
+                sent = transaction.end()
+                self._deliver(sent)
+                done = sent[-1].cursor
+                if done is None or done.statusmessage != "COMMIT":  # the server says ROLLBACK, and no error
+                    raise ServerError(psycopg.OperationalError("the transaction had failed and was undone"))
+        self._transaction = Transaction()
+
+    def _leave(self) -> None:
+        """End a transaction that only read; the answer of the server is awaited by whoever comes next."""
+        self._transaction.take()
         try:
-            if begins and self._inner.closed:
+            self._inner.pgconn.send_query(b"COMMIT")
+            self._inner.wait(generators.send(self._inner.pgconn))
+        except psycopg.Error as error:
+            raise as_sqlite(error) from error
+        self._is_leaving = True
+
+    def _roll_back(self) -> None:
+        begun, self._transaction = self._transaction.begun, Transaction()
+        if begun:
+            self._queued(Statement("ROLLBACK", (), False), [()])
+
+    def _send(self) -> None:
+        """Send what waits; where the session was lost before anything was sent in it, on a new one."""
+        begins = not self._transaction.begun
+        sent = self._transaction.take()
+        if not begins:
+            self._deliver(sent)
+            return
+        try:
+            if self._inner.closed:
                 raise ServerError(psycopg.OperationalError("the connection is closed"))
-            self._run(statement, None)
+            self._deliver(sent)
         except ServerError:
-            if not begins or not self._inner.closed:
+            if not self._inner.closed:
                 raise
             self._reopen()
-            self._run(statement, None)
-        self._begin, self._waiting = "", []
+            self._deliver(sent)
+
+    def _deliver(self, sent: Sequence[Result]) -> None:
+        """Send statements as one message, and await what the server answers."""
+        try:
+            if self._is_leaving:
+                self._is_leaving = False
+                self._inner.wait(generators.fetch_many(self._inner.pgconn))
+            if len(sent) == 1:
+                self._execute(sent[0])
+                return
+            with self._inner.pipeline():
+                for result in sent:
+                    self._execute(result)
+        except psycopg.Error as error:
+            problem = self._failed(error)
+            together = self._transaction.writes and not self._transaction.one_by_one
+            if isinstance(problem, StatementRefused) and together:
+                raise Unattributed(str(problem)) from error
+            raise problem from error
+
+    def _execute(self, result: Result) -> None:
+        cursor = self._cursor(result.statement)
+        if len(result.rows) == 1:
+            cursor.execute(result.statement.text, result.rows[0] or None)
+        else:
+            cursor.executemany(result.statement.text, result.rows)
+        result.cursor = cursor
+
+    def _is_lost(self) -> bool:
+        """Say whether a session that nothing was asked of has ended: then there is something to read."""
+        return self._inner.closed or bool(select.select([self._inner.fileno()], [], [], 0)[0])
 
     def _reopen(self) -> None:
         """Open a new session, as soon as the server takes one: one that is started again takes a while."""
+        self._inner.close()
         try:
             for attempt in Retrying(
                 retry=retry_if_exception_type(psycopg.OperationalError),
@@ -193,17 +218,9 @@ class PostgresConnection:
                 reraise=True,
             ):
                 with attempt:
-                    self._inner = self._connect()
+                    self._inner, self._is_leaving = self._connect(), False
         except psycopg.Error as error:
             raise as_sqlite(error) from error
-
-    def _run(self, statement: Statement, values: list[object] | None) -> sqlite3.Cursor:
-        cursor = self._cursor(statement)
-        try:
-            cursor.execute(statement.text, values or None)
-        except psycopg.Error as error:
-            raise self._failed(error) from error
-        return cursor  # type: ignore[return-value]
 
     def _failed(self, error: psycopg.Error) -> sqlite3.Error:
         """Give the error of a statement its class; a session that may only read is not used again.
@@ -215,15 +232,9 @@ class PostgresConnection:
         return as_sqlite(error)
 
     def _cursor(self, statement: Statement) -> StoreCursor:
-        try:
-            cursor = cast(StoreCursor, self._inner.cursor())
-        except psycopg.Error as error:
-            raise as_sqlite(error) from error
+        cursor = cast(StoreCursor, self._inner.cursor())
         cursor.hides_row_number = statement.hides_row_number
         return cursor
-
-    def _nothing(self) -> sqlite3.Cursor:
-        return StoreCursor(self._inner)  # type: ignore[return-value]
 
     def _values(self, statement: Statement, parameters: Parameters) -> list[object]:
         if self._redactor is not None:
@@ -239,4 +250,6 @@ def _as_literal(value: object) -> object:
         return repr(value)
     if isinstance(value, str) and "\0" in value:
         return value.replace("\0", "\ufffd")  # no text to PostgreSQL
+    if isinstance(value, str) and not value.isascii():
+        value.encode()  # half a character is an error of this job, and of no other that is sent with it
     return value

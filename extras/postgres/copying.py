@@ -66,7 +66,7 @@ def copy_to_server(
         try:
             with closing(SqliteEngine(folder / FILE, MIGRATIONS, 30, None).open()) as source:
                 source.execute("BEGIN IMMEDIATE")
-                engine.begin(target, synced=True)
+                engine.begin(target, synced=True, one_by_one=True)
                 counts = copy_tables(source, target)
                 number_on(target)
                 files = sorted((folder / FOLDER).glob("??/*"))  # a blob is there before the row that names it

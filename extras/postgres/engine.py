@@ -16,11 +16,12 @@ from planwright.domain.errors import PlanwrightError, SetupError, StoreFailed
 from planwright.domain.hashing import sha256
 from planwright.extras.postgres import errors
 from planwright.extras.postgres.address import Address
-from planwright.extras.postgres.connection import Connected, LifeOf, PostgresConnection, StoreCursor
+from planwright.extras.postgres.connection import LifeOf, PostgresConnection
 from planwright.extras.postgres.functions import FUNCTIONS, NUMBERS, WORDS
 from planwright.extras.postgres.layout import as_postgres, numbered, statements
 from planwright.extras.postgres.pooler import refuse_pooler
 from planwright.extras.postgres.rows import row_factory
+from planwright.extras.postgres.session import Connected, StoreCursor
 from planwright.security.redaction.redactor import Redactor
 from planwright.store.migrations import indexes
 from planwright.store.store_errors import check_readable
@@ -39,6 +40,8 @@ READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 class PostgresEngine:
     """Opens connections to one schema of one database."""
 
+    readers = 4  # each waits for the way to the server and back, and the others go on meanwhile
+
     def __init__(
         self, address: Address, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
     ) -> None:
@@ -47,7 +50,8 @@ class PostgresEngine:
         self._busy_timeout_s = busy_timeout_s
         self._redactor = redactor
         self.life_of: LifeOf | None = None  # set by the owners, which connect by this engine
-        self._writing = f"{WRITING}; SELECT pg_advisory_xact_lock({address.lock})"
+        self._alone = f"SELECT pg_advisory_xact_lock({address.lock})"
+        self._beside = f"SELECT pg_advisory_xact_lock_shared({address.lock})"
 
     @property
     def label(self) -> str:
@@ -110,17 +114,20 @@ class PostgresEngine:
         """Run one statement that a person wrote, as it is. Raises sqlite3.Error."""
         return cast(PostgresConnection, connection).execute_as_written(sql)
 
-    def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
-        """Take the lock of the store for one transaction.
+    def begin(
+        self, connection: sqlite3.Connection, *, synced: bool, beside: bool = False, one_by_one: bool = False
+    ) -> None:
+        """Take the lock of the store for one transaction: for itself, or together with others `beside` it.
 
         Every commit waits for the disk: a server whose process is killed loses what it had not written
         (postgresql.org/docs/current/wal-async-commit.html).
         """
-        cast(PostgresConnection, connection).begin(self._writing)
+        session, lock = cast(PostgresConnection, connection), self._beside if beside else self._alone
+        session.begin(WRITING, lock, writes=True, one_by_one=one_by_one)
 
     def begin_reading(self, connection: sqlite3.Connection) -> None:
         """See what was committed before the first statement, and nothing after."""
-        cast(PostgresConnection, connection).begin(READING)
+        cast(PostgresConnection, connection).begin(READING, writes=False)
 
     def store_id(self, connection: sqlite3.Connection) -> str:
         """Read the name of the store, which its standbys and dumps have, too. Raises sqlite3.Error."""
@@ -181,7 +188,9 @@ class PostgresEngine:
         )
 
     def _session(self, first: Connected, redactor: Redactor | None) -> sqlite3.Connection:
-        session = PostgresConnection(self.connect, first, redactor, self.life_of, self._busy_timeout_s)
+        shared_rows = f"SELECT pg_advisory_xact_lock({self.address.lock_of_shared_rows})"
+        patience_s = self._busy_timeout_s
+        session = PostgresConnection(self.connect, first, redactor, self.life_of, shared_rows, patience_s)
         return cast(sqlite3.Connection, session)
 
     def _bring_up_to_date(self, connection: Connected) -> None:
@@ -193,7 +202,7 @@ class PostgresEngine:
             return
         silence_s, connection.silence_s = connection.silence_s, math.inf  # large tables take long
         run(
-            f'{self._writing}; CREATE SCHEMA IF NOT EXISTS "{schema}";'
+            f'{WRITING}; {self._alone}; CREATE SCHEMA IF NOT EXISTS "{schema}";'
             " CREATE TABLE IF NOT EXISTS store_version (migrations bigint NOT NULL, functions text NOT NULL)"
         )
         try:

@@ -39,6 +39,9 @@ CREATE OR REPLACE FUNCTION json_array_length(document text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS
 $$SELECT json_array_length(replace(document, '\u0000', '\ufffd')::json)$$""",
     """
+CREATE OR REPLACE FUNCTION required(holds boolean) RETURNS void LANGUAGE plpgsql AS
+$$BEGIN IF holds IS NOT TRUE THEN RAISE EXCEPTION 'a condition does not hold'; END IF; END$$""",
+    """
 CREATE OR REPLACE VIEW sqlite_master AS SELECT 'table' AS type, table_name::text AS name
 FROM information_schema.tables WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'""",
 )

@@ -16,8 +16,8 @@ import psycopg
 
 from planwright.domain.errors import StoreFailed
 from planwright.extras.postgres import errors
-from planwright.extras.postgres.connection import Connected
 from planwright.extras.postgres.engine import PostgresEngine
+from planwright.extras.postgres.session import Connected
 from planwright.store.owners import Life, Owner, is_running, owner_of, this_process
 
 WATCH_S, RETRY_S = 1.0, 0.25

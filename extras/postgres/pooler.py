@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 from planwright.domain.errors import SetupError
 from planwright.extras.postgres.address import Address
-from planwright.extras.postgres.connection import Connected
 from planwright.extras.postgres.errors import NO_POOLER
+from planwright.extras.postgres.session import Connected
 
 _OPENED = "SELECT pg_backend_pid(), current_setting('search_path')"
 _KEEP = "SELECT set_config('planwright.session', $1, false)"

@@ -19,7 +19,7 @@ from planwright.graph.serving.requests import caller_of
 from planwright.records.stores import Stores
 from planwright.security.credentials import Caller, Credentials
 from planwright.settings.server import Right
-from planwright.store.database import STATE
+from planwright.store.queued_job import STATE
 
 Request = dict[str, Any]
 """What a client sends to a route, by field."""

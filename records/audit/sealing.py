@@ -8,9 +8,12 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from planwright.records.audit.decision_record import DecisionRecord
-from planwright.records.audit.record_of_run import record_of
+from planwright.records.audit.record_of_run import questions_of, record_of
 from planwright.store.audit_chain import append
+from planwright.store.engines.engine import ask_ahead
 from planwright.store.sealed_rows import LAYOUT, TABLES
+
+_LATEST = "SELECT content FROM audit WHERE kind = 'run' AND run_id = ? ORDER BY n DESC LIMIT 1"
 
 
 class Seal(BaseModel):
@@ -35,13 +38,14 @@ def seal(connection: sqlite3.Connection, run_id: str, at: datetime) -> None:
 
 def latest_seal(connection: sqlite3.Connection, run_id: str) -> Seal | None:
     """Read the newest seal of a run; None where it has none."""
-    query = "SELECT content FROM audit WHERE kind = 'run' AND run_id = ? ORDER BY n DESC LIMIT 1"
-    row = connection.execute(query, (run_id,)).fetchone()
+    row = connection.execute(_LATEST, (run_id,)).fetchone()
     return None if row is None else Seal.model_validate_json(row[0])
 
 
 def seal_of(connection: sqlite3.Connection, run_id: str) -> Seal:
     """Make the seal of a run from its rows as they are now."""
+    of_tables = ((table.query_of_run, (run_id,)) for table in TABLES.values())
+    ask_ahead(connection, *of_tables, *questions_of(run_id), (_LATEST, (run_id,)))
     rows = {name: table.of_run(connection, run_id) for name, table in TABLES.items()}
     return Seal(
         layout=LAYOUT,

@@ -18,7 +18,7 @@ from planwright.records.effects.doubts import settle_doubts
 from planwright.records.extensions import add_extension
 from planwright.store.audit_chain import append_row
 from planwright.store.database import Database
-from planwright.store.fencing import held
+from planwright.store.fencing import held, of_run
 from planwright.store.sealed_rows import GATES
 from planwright.store.store_time import (
     TERM_OF_SESSION,
@@ -28,6 +28,9 @@ from planwright.store.store_time import (
     may_be_late,
 )
 from planwright.store.time_marks import TimeMark
+
+OPEN_GATES = "SELECT gate_id FROM gates WHERE run_id = ? AND status = 'open'"
+"""Reads what a run still asks for."""
 
 
 class Gates:
@@ -63,7 +66,7 @@ class Gates:
                 close_gates(connection, gate.run_id, gate.requested_at, row[0])
             return _read(connection, gate.gate_id)
 
-        return await self._database.run("gate", held(lease, job))
+        return await self._database.run("gate", of_run(lease, job))
 
     async def read(self, gate_id: str) -> Gate:
         """Read a gate. It stays open, however late it is, until somebody decides or its run goes on."""
@@ -177,8 +180,7 @@ def _refuse_maybe_late(rows: Iterable[sqlite3.Row], mark: TimeMark) -> None:
 
 def close_gates(connection: sqlite3.Connection, run_id: str, at: datetime, by: str) -> None:
     """Close what a run still asks for, in the transaction in which the run ends."""
-    query = "SELECT gate_id FROM gates WHERE run_id = ? AND status = 'open'"
-    for (gate_id,) in connection.execute(query, (run_id,)).fetchall():
+    for (gate_id,) in connection.execute(OPEN_GATES, (run_id,)).fetchall():
         connection.execute(
             "UPDATE gates SET status='cancelled', decided_at=?, decided_by=? WHERE gate_id=?",
             (at.isoformat(), by, gate_id),

@@ -132,12 +132,17 @@ def doubts_of(connection: sqlite3.Connection, run_id: str) -> list[Doubt]:
     return [_doubt(connection, row, ids.get(row["step_uid"], "")) for row in rows]
 
 
+def doubt_question(thread_id: str, capability: str, args_hash: str) -> tuple[str, tuple[str, ...]]:
+    """Ask for a call that is in doubt on a thread."""
+    where = "e.thread_id = ? AND e.capability = ? AND e.args_hash = ?"
+    return _OPEN.format(where=where), (thread_id, capability, args_hash)
+
+
 def doubt_refusal(
     connection: sqlite3.Connection, thread_id: str, capability: str, args_hash: str
 ) -> CapabilityForbidden | None:
     """Say why a call may not be made: the same one is in doubt on its thread. None where none is."""
-    where = "e.thread_id = ? AND e.capability = ? AND e.args_hash = ?"
-    row = connection.execute(_OPEN.format(where=where), (thread_id, capability, args_hash)).fetchone()
+    row = connection.execute(*doubt_question(thread_id, capability, args_hash)).fetchone()
     if row is None:
         return None
     key, run_id = row["key"][:SHOWN_KEY], row["run_id"]

@@ -10,7 +10,8 @@ from planwright.domain.shortage import Shortage
 from planwright.settings.agents import RunBudgetSettings
 from planwright.store.database import Database
 
-_COUNT = "SELECT count(*) FROM effects WHERE run_id = ?"
+COUNT_EFFECTS = "SELECT count(*) FROM effects WHERE run_id = ?"
+"""Counts the effects of a run."""
 
 
 def refuse_more_effects(
@@ -23,7 +24,7 @@ def refuse_more_effects(
     if limits.effects_per_minute is None or not unasked:
         return
     since = (at - timedelta(minutes=1)).isoformat()
-    query = f"{_COUNT} AND unasked = 1 AND intended_at > ? AND intended_at <= ?"
+    query = f"{COUNT_EFFECTS} AND unasked = 1 AND intended_at > ? AND intended_at <= ?"
     had = connection.execute(query, (run_id, since, at.isoformat())).fetchone()[0]
     if had >= limits.effects_per_minute:
         raise _too_many(limits, "effects_per_minute", f"{had} effects in a minute, and nobody was asked")
@@ -31,7 +32,7 @@ def refuse_more_effects(
 
 def count_effects(connection: sqlite3.Connection, run_id: str) -> int:
     """Count the effects of a run, those that failed included."""
-    return int(connection.execute(_COUNT, (run_id,)).fetchone()[0])
+    return int(connection.execute(COUNT_EFFECTS, (run_id,)).fetchone()[0])
 
 
 async def effects_had(run_id: str, database: Database) -> int:

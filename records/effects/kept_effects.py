@@ -127,10 +127,14 @@ class Lineage:
         return any(self.tries[above] in path and above not in path for above in tries)
 
 
+def done_question(call: Call) -> tuple[str, tuple[str, ...]]:
+    """Ask for what was done on the thread of a call that is the same."""
+    return _DONE, (call.thread_id, call.capability, call.args_hash, call.run_id)
+
+
 def past_of(connection: sqlite3.Connection, call: Call) -> Past:
     """Find what a run has done of a call already. The first record that is left counts for it."""
-    values = (call.thread_id, call.capability, call.args_hash, call.run_id)
-    done = () if call.capability == CREATE_CHAIN else connection.execute(_DONE, values)
+    done = () if call.capability == CREATE_CHAIN else connection.execute(*done_question(call))
     rows = [row for row in done if row[0] != call.own_key]
     if not rows:
         return NEW

@@ -23,15 +23,16 @@ from planwright.domain.lease import Lease
 from planwright.domain.results import StepResult
 from planwright.domain.risk import Effect
 from planwright.records.consent.call_question import CallAsks
-from planwright.records.effects.doubts import doubt_refusal
-from planwright.records.effects.effect_limits import refuse_more_effects
-from planwright.records.effects.kept_effects import NEW, Call, Past, claim, left_of, past_of
+from planwright.records.effects.doubts import doubt_question, doubt_refusal
+from planwright.records.effects.effect_limits import COUNT_EFFECTS, refuse_more_effects
+from planwright.records.effects.kept_effects import NEW, Call, Past, claim, done_question, left_of, past_of
 from planwright.records.effects.undone import UNANSWERED
 from planwright.records.runs import FAMILY
 from planwright.settings.agents import RunBudgetSettings
 from planwright.store.audit_chain import append_row
 from planwright.store.database import Database
-from planwright.store.fencing import held, ride
+from planwright.store.engines.engine import ask_ahead
+from planwright.store.fencing import held, of_run, ride
 from planwright.store.marks.setback import UNKNOWN_ARGS, record_arguments
 from planwright.store.owners import living_sender
 from planwright.store.sealed_rows import EFFECTS
@@ -39,6 +40,10 @@ from planwright.telemetry.log_records import ids_of
 
 _LOG = logging.getLogger("planwright.checkpoints")
 UNLIMITED = RunBudgetSettings()
+_OWN_KEY = "SELECT first_key FROM effects WHERE key = ?"
+_SENT_BEFORE = f"""SELECT step_uid, coalesce(first_key, key), {UNANSWERED} OR code = '{CallAsks.code}'
+    FROM effects WHERE run_id = ? AND capability = ? AND args_hash = ? ORDER BY rowid DESC LIMIT 1"""
+_OF_STEP = "SELECT * FROM effects WHERE run_id = ? AND step_uid = ? ORDER BY rowid DESC LIMIT 1"
 EffectStatus = Literal["intent", "done", "failed", "in_doubt"]
 
 
@@ -128,7 +133,7 @@ class Ledger:
         Raises LedgerConflict for a key seen with other arguments, CapabilityForbidden where the same call is
         in doubt on its thread, and BudgetExceeded for one effect more than its run may have.
         """
-        job = held(call.lease, lambda c: _intend(c, call, at, limits))
+        job = of_run(call.lease, lambda c: _intend(c, call, at, limits))
         return await self._database.run("intent", job, synced=True, begins=True)
 
     async def keep(self, call: EffectCall) -> Past:
@@ -154,26 +159,21 @@ class Ledger:
         """
 
         def job(connection: sqlite3.Connection) -> str | None:
-            own = connection.execute("SELECT first_key FROM effects WHERE key = ?", (call.key,)).fetchone()
+            values = (call.lease.run_id, call.capability, call.args_hash)
+            ask_ahead(connection, (_OWN_KEY, (call.key,)), (_SENT_BEFORE, values))
+            own = connection.execute(_OWN_KEY, (call.key,)).fetchone()
             if own is not None:
                 return own[0] and str(own[0])
-            query = (
-                f"SELECT step_uid, coalesce(first_key, key), {UNANSWERED} OR code = '{CallAsks.code}'"
-                " FROM effects"
-                " WHERE run_id = ? AND capability = ? AND args_hash = ? ORDER BY rowid DESC LIMIT 1"
-            )
-            values = (call.lease.run_id, call.capability, call.args_hash)
-            row = connection.execute(query, values).fetchone()
+            row = connection.execute(_SENT_BEFORE, values).fetchone()
             return str(row[1]) if row and row[2] and row[0] not in beside else None
 
         return await self._database.read(job)
 
     async def of_step(self, run_id: str, uid: str) -> Recorded | None:
         """Read the effect of a step as it was recorded; None where none was begun."""
-        query = "SELECT * FROM effects WHERE run_id = ? AND step_uid = ? ORDER BY rowid DESC LIMIT 1"
 
         def job(connection: sqlite3.Connection) -> Recorded | None:
-            row = connection.execute(query, (run_id, uid)).fetchone()
+            row = connection.execute(_OF_STEP, (run_id, uid)).fetchone()
             return None if row is None else _recorded(row)
 
         return await self._database.read(job)
@@ -189,14 +189,13 @@ class Ledger:
     ) -> None:
         """Write down how an effect ended; `code` tells one that was refused from one nobody answered."""
         row = (status, canonical_json(result), error, code, at.isoformat(), call.key)
+        change = "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?"
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.execute(
-                "UPDATE effects SET status=?, result=?, error=?, code=?, ended_at=? WHERE key=?", row
-            )
+            connection.execute(change, row)
             append_row(connection, "effect", EFFECTS, call.key, at)
 
-        await self._database.run(status, held(call.lease, job), synced=True)
+        await self._database.run(status, of_run(call.lease, job), synced=True)
         level = logging.WARNING if status == "in_doubt" else logging.INFO
         names = (call.lease.run_id, call.capability, status, call.key[:12])
         _LOG.log(level, "run %s: effect of %s recorded as %s under %s", *names, extra=ids_of(call.lease))
@@ -221,11 +220,9 @@ class Ledger:
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
 
-        def job(connection: sqlite3.Connection) -> list[str]:
-            query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
-            return [row[0] for row in connection.execute(query, (run_id,))]
-
-        return [StepResult.model_validate_json(row) for row in await self._database.read(job)]
+        query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
+        rows = await self._database.read(lambda c: c.execute(query, (run_id,)).fetchall())
+        return [StepResult.model_validate_json(row[0]) for row in rows]
 
     async def called_in(self, run_id: str, prefix: str) -> set[str]:
         """Name the capabilities whose calls have ended in a run, in steps whose id begins with `prefix`."""
@@ -257,7 +254,10 @@ class Ledger:
 def _intend(
     connection: sqlite3.Connection, call: EffectCall, at: datetime, limits: RunBudgetSettings
 ) -> Recorded:
-    row = connection.execute("SELECT * FROM effects WHERE key = ?", (call.key,)).fetchone()
+    doubts = doubt_question(call.lease.thread_id, call.capability, call.args_hash)
+    own, had = (EFFECTS.query, (call.key,)), (COUNT_EFFECTS, (call.lease.run_id,))
+    ask_ahead(connection, own, doubts, done_question(call.place), had)
+    row = EFFECTS.row(connection, call.key)
     if row is None:
         if refused := doubt_refusal(connection, call.lease.thread_id, call.capability, call.args_hash):
             raise refused

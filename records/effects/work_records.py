@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from planwright.domain.envelope import DecidedBy, EffectRecord
 from planwright.domain.risk import Effect, Risk
 from planwright.records.effects.kept_effects import Call, DoneEffect, done_before_call, done_beside
 from planwright.store.database import Database
+from planwright.store.engines.engine import Question, ask_ahead
 
 _PLANS = """SELECT p.kind, p.checked, coalesce(json_extract(p.plan, '$.plan_id'), '') AS plan_id,
     g.status = 'approved' AS approved FROM plans p
@@ -103,8 +104,15 @@ class WorkRecords:
         return await self._database.read(lambda c: done_before_call(c, call))
 
 
+def work_questions(run_id: str) -> Iterator[Question]:
+    """List what `work_of` reads."""
+    yield from ((query, (run_id,)) for query in (_PLANS, _GATES))
+    yield _EFFECTS, {"run": run_id}
+
+
 def work_of(connection: sqlite3.Connection, run_id: str) -> RunWork:
     """Read all calls and effects of a run, in the transaction that is open."""
+    ask_ahead(connection, *work_questions(run_id))
     calls: dict[str, RecordedCall] = {}
     for kind, checked, plan_id, approved in connection.execute(_PLANS, (run_id,)).fetchall():
         for entry in json.loads(checked):

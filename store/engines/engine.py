@@ -7,13 +7,23 @@ rows by index and by name, errors of the classes that PEP 249 names, as `sqlite3
 from __future__ import annotations
 
 import sqlite3
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from planwright.domain.errors import StoreFailed
+
+Parameters = Sequence[object] | Mapping[str, object]
+"""Values of a statement, by place or by name."""
+Question = tuple[str, Parameters]
+"""A statement that reads, and its values."""
 
 
 class Engine(Protocol):
     """Opens connections to one store, and says how a transaction begins there."""
+
+    @property
+    def readers(self) -> int:
+        """Most connections that read at the same time."""
 
     @property
     def label(self) -> str:
@@ -31,9 +41,13 @@ class Engine(Protocol):
     def open_to_read(self) -> sqlite3.Connection:
         """Open the store for reading beside the writes. Raises sqlite3.Error."""
 
-    def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
-        """Begin a transaction that no other process is in at the same time; a loss of power undoes none
-        that is `synced`. Raises sqlite3.Error.
+    def begin(
+        self, connection: sqlite3.Connection, *, synced: bool, beside: bool = False, one_by_one: bool = False
+    ) -> None:
+        """Begin a transaction that no other process is in at the same time, or only such as may run `beside`.
+
+        A loss of power undoes none that is `synced`. `one_by_one` awaits each statement before the next.
+        Raises sqlite3.Error.
         """
 
     def begin_reading(self, connection: sqlite3.Connection) -> None:
@@ -44,3 +58,46 @@ class Engine(Protocol):
 
     def failure(self, error: Exception) -> StoreFailed:
         """Say in words what an error of the database means, and what to do about it."""
+
+
+class Unattributed(Exception):
+    """One of several statements that were sent together was refused: whose it was is seen one by one."""
+
+
+@runtime_checkable
+class Pipelined(Protocol):
+    """A connection whose statements wait for each other, and go to a server together."""
+
+    def required(self, condition: str, parameters: Parameters) -> bool:
+        """Let the transaction fail unless a condition holds; False where the caller has to ask for it."""
+
+    def ahead(self, questions: Iterable[Question]) -> None:
+        """Send what will be asked next together with the first of it."""
+
+    def lock_shared_rows(self) -> None:
+        """Let no other transaction write rows that belong to no run, until this one has ended."""
+
+
+def require(
+    connection: sqlite3.Connection,
+    condition: str,
+    parameters: Sequence[object],
+    refusal: Callable[[], Exception],
+) -> None:
+    """Raise a refusal unless a condition of SQL holds, at once or when the transaction goes to the server."""
+    if isinstance(connection, Pipelined) and connection.required(condition, parameters):
+        return
+    if not connection.execute(f"SELECT {condition}", parameters).fetchone()[0]:
+        raise refusal()
+
+
+def ask_ahead(connection: sqlite3.Connection, *questions: Question) -> None:
+    """Say what a job asks next, before it writes: a server then answers all of it at once."""
+    if isinstance(connection, Pipelined):
+        connection.ahead(questions)
+
+
+def lock_shared_rows(connection: sqlite3.Connection) -> None:
+    """Take the lock of rows that belong to no single run, before they are read to be written."""
+    if isinstance(connection, Pipelined):
+        connection.lock_shared_rows()

@@ -32,6 +32,8 @@ REPLACED = "another file was put in its place while it was open"
 class SqliteEngine:
     """Opens connections to one file."""
 
+    readers = 1  # what waits is not the disk, and Python reads on one thread at a time
+
     def __init__(
         self, path: Path, migrations: tuple[str, ...], busy_timeout_s: float, redactor: Redactor | None
     ) -> None:
@@ -93,8 +95,10 @@ class SqliteEngine:
         connection.row_factory = sqlite3.Row
         return connection
 
-    def begin(self, connection: sqlite3.Connection, *, synced: bool) -> None:
-        """Take the lock of the file; the disk has to have what is `synced` before the commit returns.
+    def begin(
+        self, connection: sqlite3.Connection, *, synced: bool, beside: bool = False, one_by_one: bool = False
+    ) -> None:
+        """Take the lock of the file, which is never shared; the disk has what is `synced` after the commit.
 
         Raises sqlite3.OperationalError where another file has taken its place: what is written here is lost.
         """

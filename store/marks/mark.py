@@ -57,6 +57,11 @@ class Mark:
         self._compared = False
         self._setback: Setback | None = None
 
+    @property
+    def is_compared(self) -> bool:
+        """Whether the store was compared, and lacks nothing."""
+        return self._compared and self._setback is None
+
     def setback(self, connection: sqlite3.Connection) -> Setback | None:
         """Say what the store lacks, in a transaction: by the first look, and another one while it lacks any.
 

@@ -40,7 +40,7 @@ def test_nobody_writes_in_the_files_while_they_are_copied(
     copying = threading.Thread(target=lambda: copied.append(copy_to_server(folder, engine, lambda: None)))
     with closing(engine.open()) as other, closing(sqlite3.connect(folder / FILE, timeout=0)) as writer:
         engine.begin(other, synced=True)
-        other.execute("SELECT 1")  # it holds the lock there: the copy waits for it
+        other.execute("SELECT 1").fetchone()  # it holds the lock there: the copy waits for it
         copying.start()
         server.wait_for_waiter()
         with pytest.raises(sqlite3.OperationalError, match="locked"):

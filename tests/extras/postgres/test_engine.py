@@ -68,6 +68,15 @@ def add(name: str) -> Callable[[sqlite3.Connection], None]:
     return job
 
 
+def sent(name: str) -> Callable[[sqlite3.Connection], None]:
+    """Add a name, and look at what the server answers."""
+
+    def job(connection: sqlite3.Connection) -> None:
+        assert connection.execute(ADD, ("run_1", name)).rowcount == 1
+
+    return job
+
+
 def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute(COUNT).fetchone()[0])
 
@@ -104,10 +113,10 @@ def test_a_session_that_is_lost_in_a_job_fails_its_batch_and_the_next_goes_on(
     database = opened()
 
     def job(connection: sqlite3.Connection) -> None:
-        add("a")(connection)
+        sent("a")(connection)
         for pid in server.backends():
             end(server, pid)
-        add("b")(connection)
+        sent("b")(connection)
 
     with pytest.raises(StoreFailed, match=r"connection to postgresql://.* was lost") as failed:
         database.call("add", job)
@@ -123,7 +132,7 @@ def test_a_commit_of_which_nobody_knows_is_not_made_again(opened: Open, server: 
 
     def job(connection: sqlite3.Connection) -> None:
         tries.append("once")
-        add("a")(connection)
+        sent("a")(connection)
         for pid in server.backends():
             end(server, pid)  # the next that is sent is COMMIT
 
@@ -202,7 +211,7 @@ def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_data
     engines = (server_of(own_server.url(), MIGRATIONS, PATIENCE_S, None).engine for _ in range(2))
     first, second = (Database(tmp_path / "x", MIGRATIONS, engine=engine) for engine in engines)
     assert second.call("count", count) == 0
-    with holding(first, add("a")):
+    with holding(first, sent("a")):
         waiting = second.submit("count", count)
         own_server.wait_for_waiter()
     assert waiting.result() == 1
@@ -213,7 +222,7 @@ def test_a_write_sees_what_was_committed_while_it_waited_whatever_level_the_data
 def test_who_waits_too_long_for_the_lock_is_told_so(opened: Open) -> None:
     first, second = opened(), opened(busy_timeout_s=0.05)
     second.call("add", add("a"))
-    with holding(first, add("b")), pytest.raises(StoreFailed, match="is locked by another program"):
+    with holding(first, sent("b")), pytest.raises(StoreFailed, match="is locked by another program"):
         second.call("add", add("c"))
 
 

@@ -23,7 +23,6 @@ from planwright.records.ownership import leases
 from planwright.records.ownership.leases import Leases
 from planwright.records.runs import Run
 from planwright.records.stores import Stores, open_stores
-from planwright.store.database import Job
 from planwright.store.migrations import MIGRATIONS
 from planwright.store.owners import (
     Owner,
@@ -33,6 +32,7 @@ from planwright.store.owners import (
     owner_of,
     this_process,
 )
+from planwright.store.queued_job import Job
 from tests.opened_store import store_url
 from tests.patience import PATIENCE_S
 
