@@ -210,10 +210,8 @@ class Runs:
     def set_title(self, lease: Lease, title: str) -> None:
         """Name a thread, once; the hash beside its title shows where that was changed."""
         row = (lease.thread_id, lease.tenant, title, sha256(title))
-        query = (
-            "INSERT INTO threads (thread_id, tenant, title, title_hash)"
-            " VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
-        )
+        columns = "thread_id, tenant, title, title_hash"
+        query = f"INSERT INTO threads ({columns}) VALUES (?,?,?,?) ON CONFLICT DO NOTHING"
         ride(self._database, "title", lease, lambda c: c.execute(query, row))
 
     async def has_title(self, thread_id: str) -> bool:
@@ -279,10 +277,8 @@ def begin_run(connection: sqlite3.Connection, run: Run) -> None:
     check_storable("the tenant", run.tenant)
     query = "SELECT run_id FROM runs WHERE thread_id = ? AND ended_at IS NULL"
     if other := connection.execute(query, (run.thread_id,)).fetchone():
-        raise RunError(
-            f"run {other[0]} on thread {run.thread_id} has not ended",
-            f"finish it first: planwright resume {run.thread_id}",
-        )
+        cause = f"run {other[0]} on thread {run.thread_id} has not ended"
+        raise RunError(cause, f"finish it first: planwright resume {run.thread_id}")
     connection.execute(
         "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at,"
         " lease_token) SELECT ?,?,?,?,?,?,?,?, coalesce(max(lease_token), 0) FROM runs WHERE thread_id = ?",

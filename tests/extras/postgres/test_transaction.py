@@ -15,6 +15,8 @@ from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.extras.postgres.connection import PostgresConnection
 from planwright.extras.postgres.server import server_of
+from planwright.extras.postgres.transaction import Result, Transaction
+from planwright.extras.postgres.translation import translated
 from planwright.store.audit_chain import append, entries
 from planwright.store.database import Database
 from planwright.store.engines.engine import ask_ahead, require
@@ -74,6 +76,39 @@ def add(name: str, run: str = "run_1") -> Callable[[sqlite3.Connection], None]:
 
 def names(connection: sqlite3.Connection, run: str = "run_1") -> list[str]:
     return [row[0] for row in connection.execute(NAMES, (run,))]
+
+
+@pytest.mark.parametrize(
+    ("statements", "sent"),
+    [
+        ("SELECT 1", "BEGIN, SELECT 1"),
+        ("SAVEPOINT job, SELECT 1, RELEASE job, INSERT 2", "BEGIN, SELECT 1, INSERT 2"),
+        ("INSERT 1, SAVEPOINT job, INSERT 2, ROLLBACK TO job", "BEGIN, INSERT 1"),
+        (
+            "INSERT 1, SAVEPOINT job, INSERT 2, ?, SELECT 3",
+            "BEGIN, INSERT 1, SAVEPOINT job, INSERT 2 | SELECT 3",
+        ),
+        (
+            "SAVEPOINT job, INSERT 1, ?, INSERT 2, ROLLBACK TO job",
+            "BEGIN, SAVEPOINT job, INSERT 1 | ROLLBACK TO job",
+        ),
+        ("SAVEPOINT job, SELECT 1, ?, INSERT 2, ROLLBACK TO job", "BEGIN, SELECT 1 | "),
+        ("SAVEPOINT job, INSERT 1, ?, RELEASE job", "BEGIN, SAVEPOINT job, INSERT 1 | RELEASE job"),
+    ],
+)
+def test_a_savepoint_is_made_where_a_job_asks_after_it_has_written(statements: str, sent: str) -> None:
+    transaction, messages = Transaction(["BEGIN"], writes=True, one_by_one=False), list[list[Result]]()
+    controls: dict[str, Callable[[], object]] = {
+        "SAVEPOINT job": transaction.begin_job,
+        "RELEASE job": transaction.end_job,
+        "ROLLBACK TO job": transaction.undo_job,
+        "?": lambda: messages.append(transaction.take()),
+    }
+    for text in statements.split(", "):
+        add_it = partial(transaction.add, Result(translated(text), [()], lambda: None))
+        controls.get(text, add_it)()
+    messages.append(transaction.take())
+    assert " | ".join(", ".join(one.statement.text for one in message) for message in messages) == sent
 
 
 def test_what_nobody_looks_at_goes_with_the_commit(opened: Open, trips: list[int]) -> None:
