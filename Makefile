@@ -58,7 +58,9 @@ NEEDS_public_tools := .public-tools-venv/.installed
 NEEDS_undeclared_tools := .pandas/installed
 NEEDS_setbacks := postgresql
 NEEDS_scale := postgresql
+NEEDS_hosts := .saver/installed postgresql
 RUN_public_tools := .public-tools-venv/bin/python
+RUN_hosts := PYTHONPATH=.saver/site-packages $(BIN)/python
 RUN_undeclared_tools := PYTHONPATH=.pandas/site-packages $(BIN)/python
 
 bench: setup $(NEEDS_$(NAME))  ## One sweep by its name, or the figures beside the peers
@@ -95,6 +97,11 @@ PUBLIC_SERVERS := $(addprefix @modelcontextprotocol/server-,filesystem@2026.8.31
 	npm install --silent --no-audit --no-fund --prefix .public-tools-venv $(PUBLIC_SERVERS)
 	touch $@
 
+.saver/installed: | setup
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --target .saver/site-packages \
+		"langgraph-checkpoint-postgres>=3,<4" "psycopg-pool>=3.3,<4"
+	touch $@
+
 .pandas/installed: | setup
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --target .pandas/site-packages "pandas>=3,<4"
 	touch $@
@@ -129,4 +136,4 @@ lock: setup  ## Lock the dependencies, by hash and without hosts
 		--no-emit-find-links --no-annotate --no-header --extra dev --extra studio --extra web pyproject.toml --output-file requirements-dev.txt
 
 clean:
-	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .public-tools-venv .pandas .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json public_tools.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json undeclared_tools.json seams.json soak.json crowd.json workers.json postgres.json sessions.json scale.json *-[0-9]*.jsonl
+	rm -rf $(VENV) .docs-venv .bench-venv .small-model-venv .public-tools-venv .pandas .saver .page-venv .site-pages site build dist *.egg-info .mypy_cache .ruff_cache .hypothesis bench.json crash.json eval.json fuzz.json templates.json blocks.json chaos.json budgets.json ssrf.json .mcp-servers secrets.json .aimock aimock.json intruder.json quirks.json contracts.json small_model.json public_tools.json audit.json saga.json bombs.json consent.json faithful.json doubts.json waiting.json corruptions.json owners.json storage.json setbacks.json simulate.json clock.json weeks.json crash_calls.json changed_world.json order.json replies.json undeclared_tools.json seams.json soak.json crowd.json workers.json postgres.json sessions.json scale.json hosts.json *-[0-9]*.jsonl

@@ -81,7 +81,8 @@ class Budgets:
             usage.add(row)
 
         def job(connection: sqlite3.Connection) -> None:
-            if connection.execute("SELECT 1 FROM usage WHERE id = ?", (id_,)).fetchone():
+            known = "SELECT 1 FROM usage WHERE id = ?"
+            if (usage is None or shared) and connection.execute(known, (id_,)).fetchone():
                 return
             if usage is None:
                 _refuse(run_usage(connection, call.run_id), call, limits, within, now)
@@ -199,7 +200,7 @@ def _row(call: BudgetedCall, id_: str, expires_at: float) -> UsageRow:
 def _insert(connection: sqlite3.Connection, call: BudgetedCall, row: UsageRow, at: datetime) -> None:
     connection.execute(
         "INSERT INTO usage (id, tenant, run_id, provider, kind, tokens, cost, calls, settled,"
-        " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
+        " expires_at, at, lane) VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING",
         (row.id, call.tenant, call.run_id, call.provider, row.kind)
         + (row.amount.tokens, row.amount.cost, row.amount.calls, row.settled)
         + (row.expires_at, utc_text(at), row.lane),
