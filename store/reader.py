@@ -41,6 +41,9 @@ class Reader:
         self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._counting = (
+            threading.Lock()
+        )  # not the other one: who closes holds that, and waits for the thread
         self._waiting = 0
 
     @property
@@ -74,7 +77,8 @@ class Reader:
                 name = f"reader:{self._engine.label}"
                 self._thread = threading.Thread(target=self._work, name=name, daemon=True)
                 self._thread.start()
-            self._waiting += 1
+            with self._counting:
+                self._waiting += 1
             self._queue.put(read)
 
     def _work(self) -> None:
@@ -90,7 +94,7 @@ class Reader:
                     answers = self._answers(connection, [read for read in reads if read])
                 except sqlite3.Error as error:
                     answers = [(waiter, None, error) for _, waiter in filter(None, reads)]
-                with self._lock:
+                with self._counting:
                     self._waiting -= len(answers)
                 answer([self._explained(answer) for answer in answers])
                 if reads[-1] is None:

@@ -429,3 +429,23 @@ async def test_a_read_that_fails_fails_alone(tmp_path: Path) -> None:
 def test_the_path_of_a_file_says_nothing_of_what_is_wrong_with_it() -> None:
     error = PermissionError(13, "Permission denied", "/home/ann/blocked/store.db")
     assert store_error(Path("/home/ann/blocked/store.db"), error).cause.startswith("cannot write to")
+
+
+def test_who_closes_a_store_waits_for_the_reads_that_are_under_way(database: Database) -> None:
+    database.call("make", lambda c: c.execute("CREATE TABLE IF NOT EXISTS things (name TEXT)"))
+    begun, ends = threading.Event(), threading.Event()
+
+    def slow(_: sqlite3.Connection) -> str:
+        begun.set()
+        ends.wait(PATIENCE_S)
+        return "read"
+
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(database.look, slow, behind=())
+        assert begun.wait(PATIENCE_S)
+        ending = pool.submit(database.close)
+        with pytest.raises(TimeoutError):
+            ending.result(0.05)
+        ends.set()
+        assert reading.result(PATIENCE_S) == "read"
+        ending.result(PATIENCE_S)
