@@ -43,7 +43,7 @@ class Reader:
         self._thread: threading.Thread | None = None
         self._counting = (
             threading.Lock()
-        )  # not the other one: who closes holds that, and waits for the thread
+        )  # who closes holds the other one, and waits
         self._waiting = 0
 
     @property
