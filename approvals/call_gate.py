@@ -13,8 +13,10 @@ import logging
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.descriptions import with_descriptions
 from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.approvals.origins import with_origins
+from planwright.capabilities.gateway.gateway import Gateway
 from planwright.capabilities.gateway.permit import check_step_gates, step_gate_id
 from planwright.domain.chain import Chain
 from planwright.domain.errors import GateError, SetupError, StoreFailed
@@ -35,8 +37,9 @@ _LOG = logging.getLogger("planwright.approvals")
 class CallGates:
     """Open the gates of calls, and wait at them."""
 
-    def __init__(self, stores: Stores, settings: Settings) -> None:
+    def __init__(self, stores: Stores, settings: Settings, gateway: Gateway) -> None:
         self._stores = stores
+        self._gateway = gateway
         self._gates = stores.gates
         self._rules = stores.allow_rules
         self._answers = stores.tool_answers
@@ -55,7 +58,9 @@ class CallGates:
         `plan_gate` is that of its plan; `decision` the policy's own, where it made one.
         """
         card = with_requester(card, invocation.context.requested_by)
-        card = card if decision else await with_origins(card, invocation, self._stores)
+        if decision is None:
+            card = await with_origins(card, invocation, self._stores)
+            card = await self._described(card, invocation)
         gate = await self._open(self._row("step", checked, card, invocation), invocation)
         decision = decision or await self._earlier_approval(gate, checked, invocation, plan_gate)
         if gate.status == "open" and decision is not None:
@@ -67,7 +72,7 @@ class CallGates:
         self, gate: StepGate, checked: VerifiedStep, card: Card, invocation: Invocation
     ) -> Gate:
         """Write down one of the gates a step has to pass, and return its row; only people decide it."""
-        card = with_requester(card, invocation.context.requested_by)
+        card = await self._described(with_requester(card, invocation.context.requested_by), invocation)
         id_, lasts = step_gate_id(invocation.run_id, checked, gate), gate.expires_s
         question = GateQuestion(id_, card, sha256(card), "step", checked.uid, lasts)
         row = open_gate(invocation, self._settings, question)
@@ -103,6 +108,11 @@ class CallGates:
     async def read(self, id_: str) -> Gate:
         """Read how a gate was decided."""
         return await self._gates.read(id_)
+
+    async def _described(self, card: Card, invocation: Invocation) -> Card:
+        requester = (invocation.context.tenant, invocation.profile.agent, invocation.words)
+        context = self._gateway.call_context.on_behalf_of(*requester)
+        return await with_descriptions(card, self._gateway.registry, context)
 
     def _row(self, kind: GateKind, checked: VerifiedStep, card: Card, invocation: Invocation) -> Gate:
         subject = checked.gate_subject

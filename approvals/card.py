@@ -35,6 +35,8 @@ class PlanProgress:
     """Files that steps pass on, as on a card, by the id of their step."""
     request: str = ""
     """What a person asked for, in their words."""
+    words: str = ""
+    """All that its user wrote on the thread."""
     brought: Mapping[str, str] = field(default_factory=dict)
     """What came of the steps that were read first, on a line each, by the id of the step."""
     idle: tuple[str, ...] = ()
@@ -68,7 +70,7 @@ def plan_card(
         "revision": plan.revision,
         "risk": highest_risk(*(entry.risk for entry in checked)),
         "steps": [
-            _step(entry, ids, with_gates, progress.values.get(entry.step.id))
+            _step(entry, ids, with_gates, progress)
             | progress.files.get(entry.step.id, {})
             | ({"brought": progress.brought[entry.step.id]} if entry.step.id in progress.brought else {})
             for entry in checked
@@ -81,10 +83,9 @@ def plan_card(
     }
 
 
-def _step(
-    entry: VerifiedStep, ids: Mapping[str, str], with_gates: bool, values: dict[str, JsonValue] | None
-) -> Card:
+def _step(entry: VerifiedStep, ids: Mapping[str, str], with_gates: bool, progress: PlanProgress) -> Card:
     """List one step: what it calls with what, after which steps, and how grave that is."""
+    values, words = progress.values.get(entry.step.id), progress.words
     return {
         "id": entry.step.id,
         "capability": entry.step.shown_name,
@@ -102,7 +103,7 @@ def _step(
         "pin": entry.pin,
         **tool_facts(entry),
         **({"done_before": entry.done_before, "reason": entry.reason} if entry.done_before else {}),
-        **marked({**entry.step.params, **(values or {})}),
+        **marked({**entry.step.params, **(values or {})}, words),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **({"on_empty": entry.step.on_empty} if entry.step.on_empty else {}),
         **_hint(entry.step),
@@ -193,8 +194,13 @@ def _tools(step: PlanStep) -> Card:
     return {"tools": list(step.tool_hints)} if step.agentic else {}
 
 
-def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence, why: str) -> Card:
-    """List one call with its resolved arguments, its risk, why it asks, and by which rule of the policy."""
+def step_card(
+    task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence, why: str, words: str
+) -> Card:
+    """List one call with its resolved arguments, its risk, why it asks, and by which rule of the policy.
+
+    `words` are those of the user.
+    """
     checked = task["checked"]
     return {
         "capability": checked.step.shown_name,
@@ -210,7 +216,7 @@ def step_card(task: StepTask, args: dict[str, JsonValue], policy: PolicyEvidence
         "pin": checked.pin,
         **tool_facts(checked),
         **({"done_before": checked.done_before} if checked.done_before else {}),
-        **marked(args),
+        **marked(args, words),
         **_before(checked),
     }
 
@@ -228,7 +234,7 @@ def doubt_list(doubts: Sequence[Doubt], steps: Sequence[str]) -> Card:
     return {**card, **({"effects": effects} if effects else {})}
 
 
-def marked(args: dict[str, JsonValue]) -> Card:
-    """Mark letters that look like others, where arguments hold any."""
-    marks: list[JsonValue] = [*lookalikes(args)]
+def marked(args: dict[str, JsonValue], words: str) -> Card:
+    """Mark letters that look like others, and are none of the user's, whose `words` show which are."""
+    marks: list[JsonValue] = [*lookalikes(args, words)]
     return {"marks": marks} if marks else {}

@@ -15,10 +15,9 @@ from langgraph.types import interrupt
 from pydantic import JsonValue
 from typing_extensions import TypedDict
 
-from planwright.approvals.cards import SEEN, Card, card_steps
+from planwright.approvals.cards import Card
+from planwright.approvals.gate_words import describe_call, describe_gate
 from planwright.approvals.response_schema import RESPONSE_SCHEMA, response_schema
-from planwright.presentation.doubt_lines import asked_lines
-from planwright.presentation.plan_gates import planner_words
 from planwright.records.consent.approval_scope import ScopeDuration
 from planwright.records.consent.gate import Gate, GateAnswer, GateKind, decision_data, request_data
 from planwright.records.consent.gates import Gates
@@ -244,10 +243,10 @@ def gate_prompt(gate: Gate) -> GatePrompt:
 def _actions(gate: Gate) -> list[ActionRequest]:
     """List what is asked for: the plan, or each call that the gate shows."""
     if gate.kind == "plan":
-        return [{"name": "approve_plan", "args": {"plan": gate.card}, "description": _describe(gate)}]
+        return [{"name": "approve_plan", "args": {"plan": gate.card}, "description": describe_gate(gate)}]
     if len(gate.calls) == 1:
         args = _arguments(gate.card) | ({"effects": gate.card["effects"]} if gate.doubts else {})
-        return [{"name": str(gate.card["capability"]), "args": args, "description": _describe(gate)}]
+        return [{"name": str(gate.card["capability"]), "args": args, "description": describe_gate(gate)}]
     return [
         {"name": str(call["capability"]), "args": _arguments(call), "description": describe_call(call)}
         for call in gate.calls
@@ -274,25 +273,3 @@ def _width(gate: Gate) -> list[str]:
         return []
     widths = (call.get("width") for call in gate.calls)
     return [str(width["words"]) for width in widths if isinstance(width, dict)]
-
-
-def describe_call(call: Mapping[str, object]) -> str:
-    """Say on one line which call is asked for, why, and which of its values a result brought first."""
-    origins = call.get("origins")
-    seen = origins.items() if isinstance(origins, dict) else ()
-    why = [str(call["reason"]), *(f"{name}: {origin}" for name, origin in seen if SEEN in str(origin))]
-    return f"Approve {call['capability']}: {call['description']} ({'; '.join(why)})"
-
-
-def _describe(gate: Gate) -> str:
-    if gate.kind == "plan":
-        steps = len(card_steps(gate.card))
-        count = f"{steps} step{'s' * (steps != 1)}"
-        head = f"Approve the plan ({count}, risk {gate.card['risk']}) for: {gate.card.get('request', '')}"
-        return "\n".join([head, *planner_words(gate.card)])
-    if gate.kind == "escalation":
-        headline = f"Decide over {gate.card['step_id']}: {gate.card['description']} ({gate.card['reason']})"
-        return "\n".join([headline, *asked_lines(gate.doubts)])
-    if gate.kind == "info":
-        return f"Answer, for: {gate.card['description']}"
-    return describe_call(gate.card)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
+from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.verified_step import VerifiedStep
 
@@ -18,21 +19,25 @@ _SENTENCE = re.compile(r".*?[.!?;](?=\s|\Z)", re.DOTALL)
 
 def with_phrases(card: Card, checked: Sequence[VerifiedStep], registry: Registry) -> Card:
     """Add to each step of a card what its capability does, as it describes itself, and sum up its effects."""
-    phrases: dict[JsonValue, str] = {}
-    for entry in checked:
-        if (capability := registry.get(entry.step.shown_name)) and capability.description.strip():
-            phrases[entry.step.id] = first_sentence(capability.description)
-    steps: list[JsonValue] = [
-        {**step, "does": phrases[step["id"]]} if step["id"] in phrases else step for step in card_steps(card)
-    ]
+    called = {entry.step.id: registry.get(entry.step.shown_name) for entry in checked}
+    phrases = {id_: phrases_of(capability) for id_, capability in called.items() if capability}
+    steps: list[JsonValue] = [{**step, **phrases.get(str(step["id"]), {})} for step in card_steps(card)]
     outside: list[JsonValue] = [*_effects(checked, phrases)]
     return {**card, "steps": steps, **({"outside": outside} if outside else {})}
 
 
-def _effects(checked: Sequence[VerifiedStep], phrases: Mapping[JsonValue, str]) -> Iterator[str]:
+def phrases_of(capability: Capability) -> Card:
+    """Say what a call does: in the words of its capability, and in two words where it declares them."""
+    does = {"does": first_sentence(capability.description)} if capability.description.strip() else {}
+    deed = capability.deed
+    return {**does, **({"deed": {"verb": deed.verb, "noun": deed.noun}} if deed else {})}
+
+
+def _effects(checked: Sequence[VerifiedStep], phrases: Mapping[str, Card]) -> Iterator[str]:
     """Say once for each capability what a plan changes or sends by it, and how often."""
     new = [entry for entry in checked if entry.effect != "pure" and not entry.kept]
-    counts = Counter(phrases.get(entry.step.id, entry.step.shown_name) for entry in new)
+    names = ((phrases.get(entry.step.id, {}), entry.step.shown_name) for entry in new)
+    counts = Counter(str(phrase.get("does", name)) for phrase, name in names)
     for phrase, count in counts.items():
         yield phrase if count == 1 else f"{phrase} ({count} times)"
 

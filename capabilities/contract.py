@@ -11,6 +11,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.descriptions import Deed, Describe
 from planwright.capabilities.resources import Names, UseOf
 from planwright.capabilities.schema_paths import JsonSchema, without_titles
 from planwright.capabilities.signature import Function, check_lookup
@@ -125,6 +126,10 @@ class Capability:
     """Call that undoes a call of it; None where there is none."""
     destinations: tuple[str, ...] = ()
     """Names of the arguments that say where an effect goes: a path, a recipient, an address."""
+    deed: Deed | None = None
+    """What a call does, in two words, so that calls are counted on a card; None for its description."""
+    describe: Describe | None = None
+    """Says what arguments of a call stand for; None where they speak for themselves."""
     trusted_result: bool = False
     """Whether its result holds only what the program itself, or whoever called, has written."""
     source: Callable[..., object] | type | None = None

@@ -13,6 +13,7 @@ from typing import Unpack
 
 from planwright.capabilities.compensation import check_compensation
 from planwright.capabilities.contract import NO_GUIDE, Capability, Guide, Hosts, Preflight, Varies
+from planwright.capabilities.descriptions import Deed, Describe
 from planwright.capabilities.resources import Resources
 from planwright.capabilities.signature import Function, check_name_and_docstring, signature
 from planwright.capabilities.source_code import code_hash
@@ -43,6 +44,8 @@ def capability(
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
     destinations: Sequence[str] = (),
+    deed: Deed | None = None,
+    describe: Describe | None = None,
     trusted_result: bool = False,
     **resources: Unpack[Resources],
 ) -> Callable[[Function], Capability]:
@@ -72,6 +75,8 @@ def capability(
             lookup=None if lookup is None else _lookup_of(undeclared, lookup),
             compensation=compensation,
             destinations=tuple(destinations),
+            deed=deed,
+            describe=describe,
             trusted_result=trusted_result,
         )
         check_compensation(declared)

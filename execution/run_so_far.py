@@ -108,10 +108,11 @@ async def plan_progress(
         checked,
         results,
         known_values(checked, results, scope, registry),
-        files,
-        invocation.request,
-        brought_first(checked, results, scope),
-        tuple(entry.step.id for entry in checked if entry.uid in idle),
+        files=files,
+        request=invocation.request,
+        words=invocation.words,
+        brought=brought_first(checked, results, scope),
+        idle=tuple(entry.step.id for entry in checked if entry.uid in idle),
     )
 
 

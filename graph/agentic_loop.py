@@ -54,7 +54,7 @@ def build_loop(
     Between the stages of a reply comes parallel_execution. Nodes with nothing to do are skipped: a superstep
     costs a checkpoint. A sub_agent runs the same loop.
     """
-    gates = CallGates(stores, settings)
+    gates = CallGates(stores, settings, runner.gateway)
     reader = CallReader(runner.gateway.registry, runner.gateway.call_context, settings.approval.of_tool)
     grants = Grants(runner.gateway, stores.plans, stores.gates)
     own = LoopTools(reader, grants, Taint(runner.gateway, stores.ledger), stores)

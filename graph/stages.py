@@ -128,7 +128,7 @@ def _planning(parts: Parts, shortening: Shortening, gateway: Gateway) -> Stages:
 def _carrying_out(parts: Parts, gateway: Gateway) -> Stages:
     stores, settings = parts.stores, parts.settings
     alternative = Alternative(parts.models, parts.registry, stores, settings, parts.call_context)
-    runner, gates = StepRunner(gateway, stores, settings, alternative), CallGates(stores, settings)
+    runner, gates = StepRunner(gateway, stores, settings, alternative), CallGates(stores, settings, gateway)
     run_chain = chain_runner(runner, gates, stores)
     loop = build_loop(parts.models, runner, stores, settings, run_chain)
     envelopes = Envelopes(stores.work, parts.registry)

@@ -40,17 +40,58 @@ def step_sentence(step: Card) -> Sentence:
     if step["capability"] == "agent":
         return Sentence("Leave a task to a model with tools", {"task": step["description"], **step["params"]})
     known: Mapping[str, object] = step.get("values", {})
-    params: Mapping[str, object] = {**step["params"], **known}
-    spelled = {name: _inline(name, value, known=name in known) for name, value in params.items()}
+    params = shown_arguments({**step["params"], **known}, step)
+    subject, does = _subject(step, params)
+    spelled = {
+        name: described_argument(name, value, step) or _inline(name, value, known=name in known)
+        for name, value in params.items()
+        if name != subject
+    }
     short = {name: text for name, text in spelled.items() if text}
     title = next((name for name in TITLES if name in short and isinstance(params[name], str)), None)
     literal = title is not None and (title in known or whole_reference(str(params[title])) is None)
     first = [_literal(params[title])] if title is not None and literal else []
     others = [text for name, text in short.items() if not (literal and name == title)]
-    does = one_line(step.get("does") or step["capability"])
     values = ", ".join([*first, *others])
-    rest = {name: value for name, value in params.items() if name not in short}
+    rest = {name: value for name, value in params.items() if name not in (*short, subject)}
     return Sentence(f"{does}: {values}" if values else does, rest, frozenset(known))
+
+
+def shown_arguments(args: Mapping[str, object], card: Card) -> dict[str, object]:
+    """Leave out the arguments that say nothing, as the card of the call lists them."""
+    idle = card.get("idle", ())
+    return {name: value for name, value in args.items() if name not in idle}
+
+
+def described_value(name: str, value: object, card: Card) -> str:
+    """Spell a value with what it stands for behind it; "" where the card of its call does not say.
+
+    The words of others stand in quotes.
+    """
+    if not (entry := card.get("described", {}).get(name)):
+        return ""
+    number = isinstance(value, int) and not isinstance(value, bool)
+    spelled = f"#{value}" if number else _literal(value) if value else ""
+    if entry.get("missing"):
+        return f"{spelled}: {one_line(entry['text'])}".removeprefix(": ")
+    words = _quoted(entry["text"]) if entry.get("untrusted") else one_line(entry["text"])
+    return f"{spelled}, {words}".removeprefix(", ")
+
+
+def described_argument(name: str, value: object, card: Card) -> str:
+    """Spell an argument with its name and what it stands for; "" where the card does not say."""
+    text = described_value(name, value, card)
+    return f"{one_line(name)} {text}" if text else ""
+
+
+def _subject(step: Card, params: Mapping[str, object]) -> tuple[str, str]:
+    """Name the argument that says to what a deed is done, and the deed with it: `Close ticket #4, "Pump"`."""
+    does, deed = one_line(step.get("does") or step["capability"]), step.get("deed") or {}
+    for name in step.get("described", {}) if deed else ():
+        if name in params and (name == "id" or name.endswith("_id")):
+            verb, noun = one_line(deed["verb"]).capitalize(), one_line(deed["noun"])
+            return name, f"{verb} {noun} {described_value(name, params[name], step)}"
+    return "", does
 
 
 def effect_phrase(capability: str, args: Mapping[str, object], result: object) -> str:
@@ -125,9 +166,16 @@ def _inline(name: str, value: object, *, known: bool = False) -> str:
         return ""
     if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
         return ""
-    text = ", ".join(map(_literal, value)) if isinstance(value, list) else _literal(value)
+    items = value if isinstance(value, list) else [value]
+    text = ", ".join(_literal(item) if known else _item(item) for item in items)
     several = isinstance(value, list) and len(value) != 1
     return f"{one_line(name)} {f'[{text}]' if several else text}" if 0 < len(text) <= SHORT else ""
+
+
+def _item(value: object) -> str:
+    """Spell an item of a list: a reference in words, any other value as it is."""
+    refers = isinstance(value, str) and "{{" in value
+    return one_line(argument_text(value)) if refers else _literal(value)
 
 
 def _literal(value: object) -> str:
@@ -137,8 +185,12 @@ def _literal(value: object) -> str:
     bare = _PLAIN.fullmatch(value) and "  " not in value and not re.search(r"\b(?:step|input)", value, re.I)
     if bare and one_line(value) == value:
         return value
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{one_line(quoted)}"'
+    return _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{one_line(escaped)}"'
 
 
 def _one_of(name: str) -> str:

@@ -69,6 +69,17 @@ class Memories:
 
         return [_read(row) for row in await self._database.read(job)]
 
+    async def read(self, id_: str, tenant: str) -> Memory | None:
+        """Read one memory; None where there is none of that id."""
+
+        def job(connection: sqlite3.Connection) -> sqlite3.Row | None:
+            query = "SELECT * FROM memories WHERE id = ? AND tenant = ?"
+            row: sqlite3.Row | None = connection.execute(query, (id_, tenant)).fetchone()
+            return row
+
+        row = await self._database.read(job)
+        return None if row is None else _read(row)
+
     async def holding(self, query: str, tenant: str) -> list[Memory]:
         """Find the memories that hold every word of a query; none without words."""
         match = " AND ".join(f'"{word}"' for word in re.findall(r"\w+", query))

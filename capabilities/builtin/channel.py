@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import ArgumentDescription, Deed
 from planwright.capabilities.policy.decide import host_of, on_egress_list
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected, CapabilityUnavailable
 from planwright.language.nouns import CHANNEL_TAGS
@@ -46,6 +47,11 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     return [host_of(_url(args, call))]
 
 
+async def _described(args: Mapping[str, JsonValue], call: CallContext) -> Mapping[str, ArgumentDescription]:
+    """Say which host a channel is at."""
+    return {"channel": ArgumentDescription(host_of(_url(args, call)))} if "channel" in args else {}
+
+
 def _check_listed(args: Mapping[str, JsonValue], call: CallContext) -> None:
     for host in _hosts(args, call):
         if not on_egress_list(host, call.settings.egress.allow):
@@ -68,6 +74,8 @@ def _check_listed(args: Mapping[str, JsonValue], call: CallContext) -> None:
     hosts=_hosts,
     timeout_s=20,
     destinations=("channel",),
+    deed=Deed("post", "message"),
+    describe=_described,
     adds=("channels",),
 )
 async def post(

@@ -21,6 +21,7 @@ from planwright.capabilities.builtin.places import bare_name_of, file_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.capabilities.document_rules import check_document
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.references import has_reference
@@ -73,6 +74,7 @@ def _check_writable(args: Mapping[str, JsonValue], call: CallContext) -> None:
     adds=bare_name_of,
     writes=file_of,
     destinations=("path",),
+    deed=Deed("create", "document", ""),
     trusted_result=True,
     compensation=UNDONE_BY,
 )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
 from planwright.capabilities.call_context import CallContext
+from planwright.capabilities.descriptions import MISSING, ArgumentDescription
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.plan import Compensation
 from planwright.records.effects.file_versions import Change, FileVersions, file_version
 
+BEGINS = 80
+"""Bytes of an earlier version that are shown."""
 UNDONE_BY = Compensation(
     capability="files.restore", params={"path": "{{output.path}}", "version": "{{output.version}}"}
 )
@@ -44,6 +52,29 @@ def put_back(path: str, version: str, call: CallContext) -> str:
     elif content is not None:
         call.workspace.remove(path)
     return replaced
+
+
+async def describe_version(
+    args: Mapping[str, JsonValue], call: CallContext
+) -> Mapping[str, ArgumentDescription]:
+    """Say how an earlier version of a file begins, and how large it is."""
+    if not isinstance(version := args.get("version"), str):
+        return {}
+    if not version:
+        return {"version": ArgumentDescription("the file was not there, and is removed")}
+    data = await asyncio.to_thread(_replaced, str(args.get("path")), version, call)
+    if data is None:
+        return {"version": MISSING}
+    begins = data[:BEGINS].decode(errors="replace")
+    return {"version": ArgumentDescription(f"{len(data):,} bytes; it begins: {begins}", untrusted=True)}
+
+
+def _replaced(path: str, version: str, call: CallContext) -> bytes | None:
+    """Read the version of a file that a call of the tenant has made into what is there now; None for none."""
+    versions, now = _versions(call), file_version(_content(path, call))
+    if not versions.was_replaced(call.tenant, _name(path, call), version, now):
+        return None
+    return versions.read(version)
 
 
 def _keep(path: str, before: bytes | None, after: bytes | None, call: CallContext) -> str:

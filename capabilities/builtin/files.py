@@ -9,11 +9,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planwright.capabilities.builtin.file_versions import UNDONE_BY, put_back, replace
-from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name
+from planwright.capabilities.builtin.file_versions import UNDONE_BY, describe_version, put_back, replace
+from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name, find_file
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.capabilities.document_rules import check_document, check_name
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
@@ -157,7 +158,7 @@ def list_files(call: CallContext, path: PathArgument = ".", pattern: str = "*") 
 )
 def read(path: PathArgument, call: CallContext) -> FileText:
     """Read a text file of the workspace."""
-    place = _find(path, call)
+    place = find_file(path, call)
     return FileText(path=place, text=call.workspace.read(place))
 
 
@@ -211,6 +212,7 @@ def read_all(call: CallContext, path: PathArgument = ".", pattern: str = "*") ->
     adds=bare_name_of,
     writes=file_of,
     destinations=("path",),
+    deed=Deed("write", "file", ""),
     trusted_result=True,
     compensation=UNDONE_BY,
 )
@@ -229,6 +231,8 @@ def write(path: PathArgument, text: str, call: CallContext) -> Written:
     tags=("restore", "revert"),
     guide=Guide("Undoes a files.write or documents.create by its `version`. Seldom in a plan.", (), 900),
     preflight=check_document_name,
+    deed=Deed("restore", "file", ""),
+    describe=describe_version,
     adds=bare_name_of,
     writes=file_of,
     compensation=UNDONE_BY,
@@ -282,18 +286,3 @@ def _is_text(name: str, mailbox: Path) -> bool:
     """Say whether a file is none of those that other capabilities read: databases and mails."""
     mail = Path(name).is_relative_to(mailbox) and ("/cur/" in name or "/new/" in name)
     return not (mail or name.endswith((".db", ".db-wal", ".db-shm", ".eml")))
-
-
-def _find(path: str, call: CallContext) -> str:
-    """Follow a path, or find the one file of that bare name."""
-    if call.workspace.root.joinpath(*call.workspace.check(path)).is_file() or "/" in path:
-        return path
-    matches = [name for name in call.workspace.files() if name.rpartition("/")[2] == path]
-    if len(matches) != 1:
-        count = "no file" if not matches else f"{len(matches)} files"
-        raise CapabilityRejected(
-            f"there is {count} named {path} in the workspace"
-            + (f": {', '.join(matches[:4])}" if matches else ""),
-            "name the whole path; files.list shows what is there",
-        )
-    return matches[0]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import MISSING, ArgumentDescription, Deed
 from planwright.domain.errors import CapabilityRejected
 from planwright.domain.plan import Compensation
 from planwright.records.memories import Memory
@@ -61,6 +63,7 @@ async def search(
     guide=Guide("Keeps one fact for later.", ("Remember that the Berlin office closes at six",), 20),
     compensation=Compensation(capability="memory.forget", params={"id": "{{output.id}}"}),
     trusted_result=True,
+    deed=Deed("remember", "fact"),
     adds=_MEMORIES,
 )
 async def write(
@@ -72,6 +75,19 @@ async def write(
     id_ = f"mem_{call.idempotency_key[:12]}"
     memory = Memory.new(id_, text, tags, call.now())
     return await call.memories.write(memory, call.tenant, call.run_id, call.lease)
+
+
+async def _described(args: Mapping[str, JsonValue], call: CallContext) -> Mapping[str, ArgumentDescription]:
+    """Say which memory is meant, by what it says: named by its id, or by words that it alone holds."""
+    if isinstance(id_ := args.get("id"), str):
+        memory = await call.memories.read(id_, call.tenant)
+        return {"id": ArgumentDescription(memory.text) if memory else MISSING}
+    if not isinstance(query := args.get("query"), str):
+        return {}
+    matches = await call.memories.holding(query, call.tenant)
+    if len(matches) == 1:
+        return {"query": ArgumentDescription(f"{matches[0].id}, {matches[0].text}")}
+    return {"query": ArgumentDescription(f"{len(matches) or 'no'} memories hold all of it", missing=True)}
 
 
 @capability(
@@ -86,6 +102,8 @@ async def write(
         22,
     ),
     trusted_result=True,
+    deed=Deed("forget", "fact"),
+    describe=_described,
     writes=_MEMORIES,
 )
 async def forget(

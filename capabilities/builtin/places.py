@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from planwright.capabilities.builtin.csv_tables import is_csv
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.resources import NamesOfCall
+from planwright.domain.errors import CapabilityRejected
 from planwright.domain.references import has_reference
 from planwright.security.key_files import folded_parts
 from planwright.settings.settings import Settings
@@ -48,6 +49,21 @@ def attachments_of(args: Args, call: CallContext) -> list[str]:
     """Name the files that a mail takes along."""
     paths = args.get("attachments")
     return [name for path in paths for name in _as_file(str(path), call)] if isinstance(paths, list) else []
+
+
+def find_file(path: str, call: CallContext) -> str:
+    """Follow a path, or find the one file of that bare name."""
+    if call.workspace.root.joinpath(*call.workspace.check(path)).is_file() or "/" in path:
+        return path
+    matches = [name for name in call.workspace.files() if name.rpartition("/")[2] == path]
+    if len(matches) != 1:
+        count = "no file" if not matches else f"{len(matches)} files"
+        raise CapabilityRejected(
+            f"there is {count} named {path} in the workspace"
+            + (f": {', '.join(matches[:4])}" if matches else ""),
+            "name the whole path; files.list shows what is there",
+        )
+    return matches[0]
 
 
 def _as_file(path: str, call: CallContext) -> list[str]:

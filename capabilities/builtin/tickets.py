@@ -6,17 +6,19 @@ having made it are one transaction, whatever happens to the process.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from planwright.capabilities.builtin.places import tickets_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import MISSING, ArgumentDescription, Deed
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable
 from planwright.domain.plan import Compensation
 
@@ -51,6 +53,28 @@ class Tickets(BaseModel):
     """Number of those tickets."""
 
 
+async def _described(args: Mapping[str, JsonValue], call: CallContext) -> Mapping[str, ArgumentDescription]:
+    """Say which ticket a number names: by its title, which others may have written."""
+    if not isinstance(id_ := args.get("id"), int):
+        return {}
+    ticket = await asyncio.to_thread(_ticket, id_, call)
+    if ticket is None:
+        return {"id": MISSING}
+    closed = ", closed already" if ticket.status == "closed" else ""
+    return {"id": ArgumentDescription(f"{ticket.title}{closed}", untrusted=True)}
+
+
+def _ticket(id_: int, call: CallContext) -> Ticket | None:
+    """Read a ticket, and nothing else: where there is no database, none is made."""
+    path = call.settings.workspace / call.settings.sources.tickets
+    if not path.is_file():
+        return None
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+        database.row_factory = sqlite3.Row
+        row = database.execute("SELECT * FROM tickets WHERE id = ?", (id_,)).fetchone()
+    return None if row is None else Ticket.model_validate(dict(row))
+
+
 @capability(
     "tickets.create",
     mode="local_write",
@@ -63,6 +87,7 @@ class Tickets(BaseModel):
         50,
     ),
     trusted_result=True,
+    deed=Deed("create", "ticket"),
     adds=tickets_of,
     compensation=Compensation(capability="tickets.close", params={"id": "{{output.id}}"}),
 )
@@ -93,6 +118,8 @@ def create(
     effect="idempotent",
     tags=("ticket", "close"),
     guide=Guide("Closes a ticket by its `id`; one that is closed stays so.", (), 900),
+    deed=Deed("close", "ticket"),
+    describe=_described,
     writes=tickets_of,
 )
 def close(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 
+from planwright.cli.views.call_card import call_view
 from planwright.cli.views.doubt_views import doubt_gate_rows, doubts_on
 from planwright.cli.views.plan_card import plan_view
 from planwright.cli.views.printable import one_line
-from planwright.cli.views.rendering import RISK_STYLE, argument, call_view, label, risk_text
+from planwright.cli.views.rendering import RISK_STYLE, argument, label, risk_text
 from planwright.domain.errors import EffectInDoubt
 from planwright.presentation.rows import Card
 

@@ -12,15 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from planwright.approvals.cards import SEEN
+from planwright.cli.views.call_card import call_part, origins_text
 from planwright.cli.views.printable import Hanging, one_line, safe
 from planwright.cli.views.rendering import (
     RISK_STYLE,
     argument,
-    call_part,
     hint_text,
     label,
     model_use_text,
-    origins_text,
     risk_text,
     risk_word,
     work_text,

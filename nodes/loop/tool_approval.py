@@ -42,7 +42,7 @@ def _card(
     call: ToolCall, loop: LoopTask, batch: str, gateway: Gateway, invocation: Invocation
 ) -> dict[str, Any]:
     checked = call.step
-    card = call_card(checked, loop.goal, batch) | {"call_id": call.call_id}
+    card = call_card(checked, loop.goal, batch, invocation.words) | {"call_id": call.call_id}
     if call.asks:
         return card
     try:
@@ -57,7 +57,7 @@ def _card(
     return card | {"width": width_of(capability, checked.step.params), **shown_files(files)}
 
 
-def call_card(checked: VerifiedStep, goal: str, batch: str) -> dict[str, Any]:
+def call_card(checked: VerifiedStep, goal: str, batch: str, words: str) -> dict[str, Any]:
     """List one call with its arguments, its risk, why it asks, and what it is for."""
     return {
         "capability": checked.step.capability,
@@ -74,7 +74,7 @@ def call_card(checked: VerifiedStep, goal: str, batch: str) -> dict[str, Any]:
         "pin": checked.pin,
         **tool_facts(checked),
         **({"done_before": checked.done_before} if checked.done_before else {}),
-        **marked(checked.step.params),
+        **marked(checked.step.params, words),
     }
 
 

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 
 from planwright.approvals.card import PlanProgress, order_added, plan_card
 from planwright.approvals.criteria_card import with_criteria
+from planwright.approvals.descriptions import with_step_descriptions
 from planwright.approvals.origins import with_step_origins
 from planwright.approvals.step_phrases import with_phrases
 from planwright.capabilities.call_context import CallContext
@@ -84,6 +85,7 @@ def verify(
         checked = progress.checked
         estimate = in_all(needed, spent)
         card = await with_step_origins(_card(progress, state, estimate, rules, rubrics), invocation, stores)
+        card = await with_step_descriptions(card, rules.registry, rules.call_context)
         gate = await gate_of_plan(progress, state, stores.plans, settings.approval, done)
         reads = bool(gate) and not (invocation.context.dry_run or state.get("reading"))
         reading = reads and unread(checked, results)

@@ -226,7 +226,7 @@ class _Run:
             **tool_facts(part),
             "width": width_of(capability, args),
             **shown_files(files_read(capability, args, call_context)),
-            **marked(args),
+            **marked(args, self.invocation.words),
         }
 
     async def _with_plan(self, chain: Chain, ruling: Ruling) -> Decision | None:

@@ -61,11 +61,11 @@ async def _card(
     )
     runner.gateway.check_pin(checked)
     if checked.step.agentic:
-        return step_card(task, agent_args(checked), policy, "")
+        return step_card(task, agent_args(checked), policy, "", invocation.words)
     params = await runner.arguments(task, results, invocation)
     _, args = await checked_call(runner, task, params, invocation)
     parts = shown_parts(invocation.run_id, checked, args, runner.gateway, invocation.board.settled)
-    return step_card(task, args, policy, "") | parts
+    return step_card(task, args, policy, "", invocation.words) | parts
 
 
 async def _evidence(

@@ -61,7 +61,8 @@ def request_gate(runner: StepRunner, gates: CallGates) -> Node[LaneState, LaneUp
             return {"results": {result.uid: await runner.settle(task, result, invocation)}}
         checked = task["checked"]
         why = judged.reason if judged.asks and not checked.done_before else checked.reason
-        card = step_card(task, args, evidence(judged.ruling, runner.gateway.call_context), why) | parts
+        proof = evidence(judged.ruling, runner.gateway.call_context)
+        card = step_card(task, args, proof, why, invocation.words) | parts
         files = files_read(capability, args, runner.gateway.call_context)
         card |= {"width": width_of(capability, args), **shown_files(files)}
         if past.again:

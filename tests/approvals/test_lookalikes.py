@@ -39,3 +39,29 @@ def test_no_more_is_listed_than_can_be_read() -> None:
 def test_another_script_comes_before_accents() -> None:
     names = [f"a{letter}@x.example" for letter in "àáâãäåæçèéêë"]
     assert "CYRILLIC" in lookalikes({"to": [*names, "kim@\u0430cme.example"]})[0]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "text", "names"),
+    [
+        ("Grüße aus Köln: schreib Kim", "kim@grüße.example", []),
+        ("Grüße aus Köln: schreib Kim", "kim@gráße.example", ["LATIN SMALL LETTER A WITH ACUTE"]),
+        ("Запиши это в заметки", "заметки/план.md", []),
+        ("Запиши это в заметки", "почта@почта.рф", []),
+        ("Напиши Kim: хор поёт", "хор Kim", []),
+        ("Запиши это в заметки", "kim@аcme.example", ["CYRILLIC SMALL LETTER A"]),
+        ("Запиши это в заметки", "kim@арр.example", ["CYRILLIC SMALL LETTER A", "CYRILLIC SMALL LETTER ER"]),
+        ("Write to kim@заметки.example", "kim@заметки.example", 7),
+        ("> Запиши это в заметки\nSend it", "заметки/план.md", 10),
+        ("把会议记录写下来", "会议/记录.md", []),
+        ("Γράψε το στον Kim", "ρορο/σχέδιο.md", ["GREEK SMALL LETTER RHO", "GREEK SMALL LETTER OMICRON"]),
+    ],
+)
+def test_words_in_the_letters_of_the_user_are_no_doubles(
+    request_text: str, text: str, names: list[str] | int
+) -> None:
+    lines = lookalikes({"to": text}, request_text)
+    if isinstance(names, int):
+        assert len(lines) >= names
+    else:
+        assert [line.rpartition(" is ")[2] for line in lines] == names

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from planwright.cli.views.call_card import call_view
 from planwright.cli.views.plan_card import plan_view
 from planwright.cli.views.printable import safe
-from planwright.cli.views.rendering import call_view
 from tests.cli.conftest import Waiting, ask
 from tests.cli.desk import Desk, refusal
 

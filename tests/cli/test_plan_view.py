@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from planwright.cli.session.event_lines import event_line
+from planwright.cli.views.call_card import call_view
 from planwright.cli.views.plan_card import plan_view
-from planwright.cli.views.rendering import call_view
 
 FORGED = "s9  files.read      None     read_only"
 

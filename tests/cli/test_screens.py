@@ -11,8 +11,8 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from planwright.cli.views.call_card import call_view
 from planwright.cli.views.plan_card import plan_view
-from planwright.cli.views.rendering import call_view
 from tests.cli.conftest import Waiting
 from tests.cli.desk import Desk
 from tests.cli.picture import colours, picture

@@ -80,3 +80,8 @@ def test_a_long_chain_names_what_its_depth_no_longer_shows() -> None:
     shown = tree(chain)
     assert [one.card["id"] for one in shown] == [f"s{n}" for n in range(30)]
     assert shown[20].after == ("s19",)
+
+
+def test_a_reference_in_a_list_stands_in_words() -> None:
+    card = step(to=["ann@example.com", "{{steps.s1.output.sender}}"])
+    assert step_sentence(card).text == "Create a ticket: to [ann@example.com, ‹the sender of step 1›]"

@@ -12,6 +12,7 @@ from planwright.capabilities.builtin.places import attachments_of, source
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.domain.errors import CapabilityRejected
 from planwright.security.jail import Jail
 
@@ -47,6 +48,7 @@ class MailDraft(BaseModel):
     ),
     preflight=check_attachments,
     destinations=("to", "cc", "attachments"),
+    deed=Deed("draft", "mail"),
     trusted_result=True,
     reads=attachments_of,
     adds=source(lambda sources: sources.mail, FOLDER),

@@ -28,6 +28,7 @@ from planwright.capabilities.builtin.places import attachments_of
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.domain.errors import (
     CapabilityError,
     CapabilityRejected,
@@ -98,6 +99,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     hosts=_hosts,
     timeout_s=180,
     destinations=("to", "cc", "bcc", "attachments"),
+    deed=Deed("send", "mail"),
     reads=attachments_of,
     adds=("sent mail",),
 )

@@ -191,7 +191,7 @@ def _step(step: Card, card: Card) -> AskedCall:
     """Lay out a step of a plan."""
     sentence = step_sentence(step)
     planned = sentence.rest if step["capability"] == AGENT else _mapping(step["params"])
-    values = value_rows(planned, _mapping(step.get("values")), whole=True)
+    values = value_rows(planned, _mapping(step.get("values")), step, whole=True)
     call = _call_card(step, sentence.text, values)
     notes = [*call.notes, *gate_texts(step)]
     if step["own_gate"]:
@@ -243,10 +243,15 @@ def _chained_values(call: Card) -> Sequence[ValueRow]:
 def _calls(gate: Gate) -> list[AskedCall]:
     if gate.kind in ("info", "escalation"):
         return []
-    return [
-        _call_card(call, str(call.get("description", "")), real_rows(_mapping(call.get("args")), whole=True))
-        for call in gate.calls
-    ]
+    rows = [real_rows(_mapping(call.get("args")), call, whole=True) for call in gate.calls]
+    return [_call_card(call, _sentence(call), values) for call, values in zip(gate.calls, rows, strict=True)]
+
+
+def _sentence(call: Card) -> str:
+    """Say what a call does: with what its arguments stand for, where its card says so."""
+    if not call.get("described"):
+        return str(call.get("description", ""))
+    return step_sentence({**call, "params": {}, "values": call["args"]}).text
 
 
 def _drawn(step: Card, card: Card) -> DrawnStep:
