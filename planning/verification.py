@@ -119,12 +119,14 @@ def judge_call(
 ) -> dict[str, object]:
     """Judge a step that is one call: its declaration, the planner's estimate, the policy, and consent.
 
-    Where its arguments are `known`, what looks like a reference in them is text.
+    Where its arguments are `known`, what looks like a reference in them is text. An estimate that repeats the
+    gravest risk of a capability whose calls vary says nothing of this call: planners copy the catalogue.
     """
     declared, references = registry[step.capability or ""], not (step.literal or known)
     params = as_called(declared, step.params, literal=not references)
     capability = declared.narrowed(params, call_context)
-    risk = highest_risk(step.estimated_risk, capability.risk)
+    copied = capability.varies is not None and step.estimated_risk == declared.risk
+    risk = capability.risk if copied else highest_risk(step.estimated_risk, capability.risk)
     judged = judge(capability, params, call_context, approval.of_plan, risk=risk, references=references)
     destructive = "destructive" in (capability.mode, step.approval_mode)
     never_shown = approval.plan == "never" and judged.asks

@@ -29,7 +29,7 @@ def work_text(steps: Sequence[Card]) -> str:
     """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
-    changes = sum(step["mode"] != "read_only" for step in steps if step["capability"] != "agent")
+    changes = sum(step["effect"] != "pure" for step in steps if step["capability"] != "agent")
     kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
     split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")

@@ -13,7 +13,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.policy.check import reached, unreachable
 from planwright.capabilities.policy.consent import Judgement, judge
 from planwright.capabilities.policy.decide import explain_ruling
-from planwright.capabilities.policy.file import Policy, Rule
+from planwright.capabilities.policy.file import Policy, PolicyAnswer, Rule
 from planwright.capabilities.policy.rulings import Explanation
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import CapabilityRejected, SetupError
@@ -76,6 +76,8 @@ class CallRuling:
     """Why the arguments would be refused; "" where they would not."""
     consent: str
     """Whether a person is asked, and why."""
+    answer: PolicyAnswer
+    """What becomes of the call in the end: rules may allow what asks by its risk, or after reading."""
 
 
 def rule_rows(policy: Policy, registry: Registry) -> list[RuleRow]:
@@ -152,7 +154,10 @@ def call_ruling(
     undecided = explanation.ruling.undecided
     plan, loop = (_consent(each, refused=bool(flaw), undecided=undecided) for each in (in_plan, in_loop))
     consent = plan if plan == loop else f"in a plan {plan}; where a model calls it {loop}"
-    return CallRuling(explanation, looks, flaw, consent)
+    answer = explanation.ruling.answer
+    if answer == "allow" and not flaw and not undecided and (in_plan.asks or in_loop.asks):
+        answer = "ask"
+    return CallRuling(explanation, looks, flaw, consent, answer)
 
 
 def _flaw(capability: Capability, args: dict[str, JsonValue], context: CallContext) -> str:

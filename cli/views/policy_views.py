@@ -68,6 +68,7 @@ def explain_call(name: str, call: CallOptions, workspace: Path, as_json: bool) -
     ruling = call_ruling(capability, args, context, settings.approval)
     if as_json:
         more = {"capability": name, "arguments": ruling.flaw or "ok", "consent": ruling.consent}
+        more |= {"decision": ruling.answer}
         print(json.dumps({**_explained(ruling.explanation, policy), **more}, indent=2))
         return 0
     screen = views.console()
@@ -96,7 +97,11 @@ def _print(screen: Console, capability: Capability, call: CallRuling) -> None:
         screen.print(views.label("approvers", ", ".join(ruling.approvers)))
     if ruling.exclude_requester:
         screen.print(views.label("not by", "who asked"))
-    screen.print(views.label("decision", f"{ruling.answer}: {ruling.why}", "bold"))
+    if call.answer == ruling.answer:
+        screen.print(views.label("decision", f"{ruling.answer}: {ruling.why}", "bold"))
+    else:
+        screen.print(views.label("rules", f"{ruling.answer}: {ruling.why}"))
+        screen.print(views.label("decision", call.answer, "bold"))
     screen.print(views.label("consent", call.consent))
 
 

@@ -214,3 +214,8 @@ def test_a_policy_that_cannot_be_followed_ends_the_command_with_file_and_line(fo
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {folder}/policy.toml:2: `decide`: input should be")
     assert "next: " in done.stderr
+
+
+def test_one_word_says_what_becomes_of_a_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(tmp_path, capsys, "tickets.create", {"title": "t"})["decision"] == "ask"
+    assert asked(tmp_path, capsys, "files.list", {})["decision"] == "allow"

@@ -150,3 +150,25 @@ def test_a_person_cannot_approve_what_leads_inside(scene: Scene, service: Servic
     assert scene.rows("SELECT kind FROM gates") == [{"kind": "plan"}]
     (row,) = scene.rows("SELECT result FROM steps WHERE step_id = 's1'")
     assert json.loads(row["result"])["code"] == "forbidden"
+
+
+@pytest.mark.parametrize("estimate", ["None", "High"])
+def test_a_planned_read_of_a_listed_host_asks_nobody(scene: Scene, service: Service, estimate: str) -> None:
+    step = scene.step("s1", "http.request", params={"url": f"http://{service.place}/status"})
+    agent = scene.agent(
+        scene.plan(step | {"estimated_risk": estimate}), "all well", egress={"allow": [service.place]}
+    )
+    assert scene.ask(agent, "Look at the status")["status"] == "completed"
+    assert service.asked == ["GET /status"]
+    assert scene.rows("SELECT * FROM gates") == []
+
+
+@pytest.mark.parametrize("change", [{"estimated_risk": "Medium"}, {"params": {"method": "POST"}}])
+def test_a_graver_estimate_of_its_own_and_another_method_ask(
+    scene: Scene, service: Service, change: dict[str, Any]
+) -> None:
+    params = {"url": f"http://{service.place}/status", **change.pop("params", {})}
+    step = scene.step("s1", "http.request", params=params) | change
+    agent = scene.agent(scene.plan(step), "all well", egress={"allow": [service.place]})
+    assert "__interrupt__" in scene.ask(agent, "Look at the status")
+    assert service.asked == []

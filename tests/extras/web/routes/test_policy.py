@@ -117,3 +117,13 @@ async def test_a_policy_that_takes_long_keeps_no_other_page_waiting(make_stage: 
     assert (await ada.get("/runs")).status_code == 200
     assert not judging.done()
     assert (await judging).status_code == 200
+
+
+async def test_the_page_says_ask_of_what_a_person_is_asked_about(make_stage: MakeStage) -> None:
+    ada = await make_stage().sign_in(TOKENS["ada"])
+    query = urlencode({"capability": "tickets.create", "args": '{"title": "Long"}'})
+    page = (await ada.get(f"/workspace/policy?{query}")).text
+    answer = page[page.index('<div role="status">') : page.index("Its mode alone")]
+    assert "<span>ask</span>" in answer
+    assert "<span>allow</span>" not in answer
+    assert "a person is asked: risk Medium" in answer
