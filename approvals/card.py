@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
-from planwright.approvals.lookalikes import lookalikes
 from planwright.domain.doubt import Doubt
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.references import has_reference
@@ -16,6 +15,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
 from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.planning.step_gates import NOT_BOUND
+from planwright.presentation.lookalikes import lookalikes
 from planwright.state.agent_state import StepTask
 
 

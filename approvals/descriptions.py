@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from langgraph.errors import GraphBubbleUp
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.rewrites import shown_rewrite
 from planwright.approvals.step_phrases import phrases_of
 from planwright.capabilities.arguments import as_called
 from planwright.capabilities.call_context import CallContext
@@ -23,6 +25,7 @@ from planwright.domain.hashing import json_text, same
 from planwright.domain.references import has_reference
 from planwright.presentation.printable import one_line
 
+T = TypeVar("T")
 LONGEST, PATIENCE_S = 200, 5.0
 _LOG = logging.getLogger("planwright.approvals")
 
@@ -61,12 +64,15 @@ async def _with(
     idle: list[JsonValue] = [name for name, value in known.items() if _is_idle(capability, name, value)]
     described = await _described(capability, known, context)
     marks = [_missing(name, known[name], entry) for name, entry in described.items() if entry.get("missing")]
+    replaced = await _answer_of(capability, capability.rewrites, known, context) or ()
+    rewrites: list[JsonValue] = [shown_rewrite(rewrite, context.redactor) for rewrite in replaced]
     seen = card.get("marks")
     return {
         **card,
         **phrases_of(capability),
         **({"described": {**described}} if described else {}),
         **({"idle": idle} if idle else {}),
+        **({"rewrites": rewrites} if rewrites else {}),
         **({"marks": [*marks, *(seen if isinstance(seen, list) else ())]} if marks else {}),
     }
 
@@ -81,27 +87,38 @@ async def _described(
     capability: Capability, args: dict[str, JsonValue], context: CallContext
 ) -> dict[str, Card]:
     """Ask a capability what arguments stand for; nothing where it cannot say, or not in time."""
-    if capability.describe is None:
-        return {}
-    called = as_called(capability, args, literal=True)
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            described = await capability.describe({name: called[name] for name in args}, context)
-    except (GraphBubbleUp, RunStopped):
-        raise
-    except Exception as error:  # noqa: BLE001 - it may be a user's own; the card has the values themselves
-        cause = context.redactor.text(f"{type(error).__name__}: {error}")
-        _LOG.warning("%s cannot say what its arguments stand for: %s", capability.name, cause)
-        return {}
+    redacted = context.redactor.text
+    described = await _answer_of(capability, capability.describe, args, context) or {}
     return {
         name: {
-            "text": _short(context.redactor.text(entry.text)),
+            "text": _short(redacted(entry.text)),
             **({"untrusted": True} if entry.untrusted else {}),
             **({"missing": True} if entry.missing else {}),
         }
         for name, entry in described.items()
         if name in args
     }
+
+
+async def _answer_of(
+    capability: Capability,
+    ask: Callable[[Mapping[str, JsonValue], CallContext], Awaitable[T]] | None,
+    args: dict[str, JsonValue],
+    context: CallContext,
+) -> T | None:
+    """Ask a part of a declaration about a call, as it will be made; None where it does not say in time."""
+    if ask is None:
+        return None
+    called = as_called(capability, args, literal=True)
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            return await ask({name: called[name] for name in args}, context)
+    except (GraphBubbleUp, RunStopped):
+        raise
+    except Exception as error:  # noqa: BLE001 - it may be a user's own; the card has the values themselves
+        cause = context.redactor.text(f"{type(error).__name__}: {error}")
+        _LOG.warning("%s cannot say what its arguments stand for: %s", capability.name, cause)
+        return None
 
 
 def _short(text: str) -> str:

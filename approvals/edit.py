@@ -38,6 +38,7 @@ _STEP_FACTS = (
     "deed",
     "described",
     "idle",
+    "rewrites",
     "marks",
     "values",
     "brought",

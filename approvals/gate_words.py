@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from planwright.approvals.cards import SEEN, card_steps
 from planwright.presentation.doubt_lines import asked_lines
-from planwright.presentation.plan_gates import planner_words
+from planwright.presentation.plan_gates import outside_text, planner_words
 from planwright.presentation.step_sentence import described_value
 from planwright.records.consent.gate import Gate
 
@@ -29,7 +29,8 @@ def describe_gate(gate: Gate) -> str:
         steps = len(card_steps(gate.card))
         count = f"{steps} step{'s' * (steps != 1)}"
         head = f"Approve the plan ({count}, risk {gate.card['risk']}) for: {gate.card.get('request', '')}"
-        return "\n".join([head, *planner_words(gate.card)])
+        will = [f"It {outside}"] if (outside := outside_text(gate.card)) else []
+        return "\n".join([*will, head, *planner_words(gate.card)])
     if gate.kind == "escalation":
         headline = f"Decide over {gate.card['step_id']}: {gate.card['description']} ({gate.card['reason']})"
         return "\n".join([headline, *asked_lines(gate.doubts)])

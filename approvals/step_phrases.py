@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
@@ -18,12 +17,10 @@ _SENTENCE = re.compile(r".*?[.!?;](?=\s|\Z)", re.DOTALL)
 
 
 def with_phrases(card: Card, checked: Sequence[VerifiedStep], registry: Registry) -> Card:
-    """Add to each step of a card what its capability does, as it describes itself, and sum up its effects."""
+    """Add to each step of a card what its capability does, as it describes itself."""
     called = {entry.step.id: registry.get(entry.step.shown_name) for entry in checked}
     phrases = {id_: phrases_of(capability) for id_, capability in called.items() if capability}
-    steps: list[JsonValue] = [{**step, **phrases.get(str(step["id"]), {})} for step in card_steps(card)]
-    outside: list[JsonValue] = [*_effects(checked, phrases)]
-    return {**card, "steps": steps, **({"outside": outside} if outside else {})}
+    return {**card, "steps": [{**step, **phrases.get(str(step["id"]), {})} for step in card_steps(card)]}
 
 
 def phrases_of(capability: Capability) -> Card:
@@ -33,13 +30,20 @@ def phrases_of(capability: Capability) -> Card:
     return {**does, **({"deed": {"verb": deed.verb, "noun": deed.noun}} if deed else {})}
 
 
-def _effects(checked: Sequence[VerifiedStep], phrases: Mapping[str, Card]) -> Iterator[str]:
-    """Say once for each capability what a plan changes or sends by it, and how often."""
-    new = [entry for entry in checked if entry.effect != "pure" and not entry.kept]
-    names = ((phrases.get(entry.step.id, {}), entry.step.shown_name) for entry in new)
-    counts = Counter(str(phrase.get("does", name)) for phrase, name in names)
-    for phrase, count in counts.items():
-        yield phrase if count == 1 else f"{phrase} ({count} times)"
+def with_criteria(card: Card, checked: Sequence[VerifiedStep], *, judged: bool) -> Card:
+    """Add to each step of a card its criterion in words, and whether the role critic judges it."""
+    rubrics: dict[JsonValue, str] = {
+        entry.step.id: entry.step.success_criteria.rubric
+        for entry in checked
+        if entry.step.success_criteria and entry.step.success_criteria.rubric
+    }
+    steps: list[JsonValue] = [
+        {**step, "criterion": rubrics[step["id"]], "judged": "by the critic" if judged else "not judged"}
+        if step["id"] in rubrics
+        else step
+        for step in card_steps(card)
+    ]
+    return {**card, "steps": steps}
 
 
 def first_sentence(description: str) -> str:

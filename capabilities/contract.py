@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue, TypeAdapter
 from pydantic_core import to_jsonable_python
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.descriptions import Deed, Describe
+from planwright.capabilities.descriptions import Deed, Describe, Rewrites
 from planwright.capabilities.resources import Names, UseOf
 from planwright.capabilities.schema_paths import JsonSchema, without_titles
 from planwright.capabilities.signature import Function, check_lookup
@@ -130,6 +130,8 @@ class Capability:
     """What a call does, in two words, so that calls are counted on a card; None for its description."""
     describe: Describe | None = None
     """Says what arguments of a call stand for; None where they speak for themselves."""
+    rewrites: Rewrites | None = None
+    """Lists the files that a call replaces, for its card; None for a call that replaces none."""
     trusted_result: bool = False
     """Whether its result holds only what the program itself, or whoever called, has written."""
     source: Callable[..., object] | type | None = None

@@ -13,7 +13,7 @@ from typing import Unpack
 
 from planwright.capabilities.compensation import check_compensation
 from planwright.capabilities.contract import NO_GUIDE, Capability, Guide, Hosts, Preflight, Varies
-from planwright.capabilities.descriptions import Deed, Describe
+from planwright.capabilities.descriptions import OnCards
 from planwright.capabilities.resources import Resources
 from planwright.capabilities.signature import Function, check_name_and_docstring, signature
 from planwright.capabilities.source_code import code_hash
@@ -27,6 +27,10 @@ Lookup = Function
 It returns the result where the effect has happened under the idempotency key of its CallContext, None
 where it has not and is not under way, and raises CapabilityUnavailable where it cannot tell for now.
 """
+
+
+class MoreDeclared(Resources, OnCards, total=False):
+    """What else a declaration may say of a call: the resources that it uses, and how a card shows it."""
 
 
 def capability(
@@ -44,10 +48,8 @@ def capability(
     lookup: Lookup | None = None,
     compensation: Compensation | None = None,
     destinations: Sequence[str] = (),
-    deed: Deed | None = None,
-    describe: Describe | None = None,
     trusted_result: bool = False,
-    **resources: Unpack[Resources],
+    **more: Unpack[MoreDeclared],
 ) -> Callable[[Function], Capability]:
     """Declare a function as a capability.
 
@@ -61,7 +63,7 @@ def capability(
         undeclared = _undeclared(name, function)
         declared = replace(
             undeclared,
-            **resources,
+            **more,
             mode=mode or "destructive",
             risk=risk or RISK_OF_MODE[mode or "destructive"],
             effect=effect or ("pure" if mode == "read_only" else "blind"),
@@ -75,8 +77,6 @@ def capability(
             lookup=None if lookup is None else _lookup_of(undeclared, lookup),
             compensation=compensation,
             destinations=tuple(destinations),
-            deed=deed,
-            describe=describe,
             trusted_result=trusted_result,
         )
         check_compensation(declared)

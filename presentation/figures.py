@@ -29,11 +29,16 @@ def work_text(steps: Sequence[Card]) -> str:
     """Sum up what a plan will do: its calls, how many of them change something, and who makes them."""
     agents = sum(step["capability"] == "agent" for step in steps)
     calls = len(steps) - agents
-    changes = sum(step["effect"] != "pure" for step in steps if step["capability"] != "agent")
+    changes = sum(_changes(step) for step in steps if step["capability"] != "agent")
     kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
     split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")
     return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
+
+
+def _changes(step: Card) -> bool:
+    """Say whether a call changes or sends something, by its effect, or its mode where that is not told."""
+    return bool(step.get("effect", step["mode"].replace("read_only", "pure")) != "pure")
 
 
 def model_use_text(needed: EventData) -> str:

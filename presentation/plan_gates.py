@@ -1,7 +1,8 @@
-"""The gates that a step has to pass before it begins, in words."""
+"""What the card of a plan says beside its steps, in words: what it does outside, gates, a planner's goal."""
 
 from __future__ import annotations
 
+from planwright.presentation.printable import one_line
 from planwright.presentation.rows import Card
 
 
@@ -20,6 +21,12 @@ def planner_words(card: Card) -> list[str]:
     """Quote the goal of a plan as the words of whatever planned it, unless they are the request's."""
     goal = str(card.get("goal", ""))
     return [f"in the planner's words: {goal}"] if goal != card.get("request") else []
+
+
+def outside_text(card: Card) -> str:
+    """Say on one line what a plan will change or send; "" for a plan that only reads."""
+    effects = [one_line(effect) for effect in card.get("outside", ())]
+    return ("; " if any("," in effect for effect in effects) else ", ").join(effects)
 
 
 def _gate(gate: Card) -> str:

@@ -50,7 +50,7 @@ def step_sentence(step: Card) -> Sentence:
     short = {name: text for name, text in spelled.items() if text}
     title = next((name for name in TITLES if name in short and isinstance(params[name], str)), None)
     literal = title is not None and (title in known or whole_reference(str(params[title])) is None)
-    first = [_literal(params[title])] if title is not None and literal else []
+    first = [literal_text(params[title])] if title is not None and literal else []
     others = [text for name, text in short.items() if not (literal and name == title)]
     values = ", ".join([*first, *others])
     rest = {name: value for name, value in params.items() if name not in (*short, subject)}
@@ -71,7 +71,7 @@ def described_value(name: str, value: object, card: Card) -> str:
     if not (entry := card.get("described", {}).get(name)):
         return ""
     number = isinstance(value, int) and not isinstance(value, bool)
-    spelled = f"#{value}" if number else _literal(value) if value else ""
+    spelled = f"#{value}" if number else literal_text(value) if value else ""
     if entry.get("missing"):
         return f"{spelled}: {one_line(entry['text'])}".removeprefix(": ")
     words = _quoted(entry["text"]) if entry.get("untrusted") else one_line(entry["text"])
@@ -167,7 +167,7 @@ def _inline(name: str, value: object, *, known: bool = False) -> str:
     if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(v, str) for v in value)):
         return ""
     items = value if isinstance(value, list) else [value]
-    text = ", ".join(_literal(item) if known else _item(item) for item in items)
+    text = ", ".join(literal_text(item) if known else _item(item) for item in items)
     several = isinstance(value, list) and len(value) != 1
     return f"{one_line(name)} {f'[{text}]' if several else text}" if 0 < len(text) <= SHORT else ""
 
@@ -175,10 +175,10 @@ def _inline(name: str, value: object, *, known: bool = False) -> str:
 def _item(value: object) -> str:
     """Spell an item of a list: a reference in words, any other value as it is."""
     refers = isinstance(value, str) and "{{" in value
-    return one_line(argument_text(value)) if refers else _literal(value)
+    return one_line(argument_text(value)) if refers else literal_text(value)
 
 
-def _literal(value: object) -> str:
+def literal_text(value: object) -> str:
     """Spell a literal value: bare where it cannot be misread, else in quotes."""
     if not isinstance(value, str):
         return json.dumps(value)

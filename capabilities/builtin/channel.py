@@ -49,7 +49,8 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
 
 async def _described(args: Mapping[str, JsonValue], call: CallContext) -> Mapping[str, ArgumentDescription]:
     """Say which host a channel is at."""
-    return {"channel": ArgumentDescription(host_of(_url(args, call)))} if "channel" in args else {}
+    host = host_of(_url(args, call)).removesuffix(":443") if "channel" in args else ""
+    return {"channel": ArgumentDescription(host)} if host else {}
 
 
 def _check_listed(args: Mapping[str, JsonValue], call: CallContext) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.descriptions import MISSING, ArgumentDescription
+from planwright.capabilities.descriptions import MISSING, ArgumentDescription, Rewrite
 from planwright.domain.errors import CapabilityForbidden, CapabilityRejected
 from planwright.domain.plan import Compensation
 from planwright.records.effects.file_versions import Change, FileVersions, file_version
@@ -67,6 +67,24 @@ async def describe_version(
         return {"version": MISSING}
     begins = data[:BEGINS].decode(errors="replace")
     return {"version": ArgumentDescription(f"{len(data):,} bytes; it begins: {begins}", untrusted=True)}
+
+
+async def written_over(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[Rewrite]:
+    """List the file that a text is written over; none where there is none."""
+    path, text = args.get("path"), args.get("text")
+    before = await asyncio.to_thread(_content, path, call) if isinstance(path, str) else None
+    after = text.encode() if isinstance(text, str) else None
+    return [] if before is None else [Rewrite(str(path), before, after)]
+
+
+async def put_back_over(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[Rewrite]:
+    """List the file that an earlier version is put in the place of."""
+    path, version = args.get("path"), args.get("version")
+    if not (isinstance(path, str) and version and isinstance(version, str)):
+        return []
+    before = await asyncio.to_thread(_content, path, call)
+    after = await asyncio.to_thread(_replaced, path, version, call)
+    return [] if before is None else [Rewrite(path, before, after)]
 
 
 def _replaced(path: str, version: str, call: CallContext) -> bytes | None:

@@ -9,7 +9,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from planwright.capabilities.builtin.file_versions import UNDONE_BY, describe_version, put_back, replace
+from planwright.capabilities.builtin.file_versions import (
+    UNDONE_BY,
+    describe_version,
+    put_back,
+    put_back_over,
+    replace,
+    written_over,
+)
 from planwright.capabilities.builtin.places import bare_name_of, file_of, file_or_bare_name, find_file
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
@@ -213,6 +220,7 @@ def read_all(call: CallContext, path: PathArgument = ".", pattern: str = "*") ->
     writes=file_of,
     destinations=("path",),
     deed=Deed("write", "file", ""),
+    rewrites=written_over,
     trusted_result=True,
     compensation=UNDONE_BY,
 )
@@ -233,6 +241,7 @@ def write(path: PathArgument, text: str, call: CallContext) -> Written:
     preflight=check_document_name,
     deed=Deed("restore", "file", ""),
     describe=describe_version,
+    rewrites=put_back_over,
     adds=bare_name_of,
     writes=file_of,
     compensation=UNDONE_BY,

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.checkpoints.serde import storable
 from planwright.domain.clock import AttendedTimeout
 from planwright.domain.errors import CapabilityRejected, CapabilityUnavailable, EffectInDoubt
@@ -166,6 +167,7 @@ def _check_header(name: str, value: str) -> None:
     hosts=_hosts,
     varies=_varies,
     destinations=("url", "method", "headers"),
+    deed=Deed("send", "request", where=("url",)),
     reads=_read,
     adds=_posted,
     writes=_changed,

@@ -15,6 +15,7 @@ from planwright.capabilities.builtin.statements import MOST_ROWS, Scalar
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import Deed
 from planwright.domain.errors import CapabilityRejected, EffectInDoubt, OverLimit
 from planwright.domain.references import has_reference
 from planwright.sandbox.sandbox import JobFailed, sandbox
@@ -108,6 +109,7 @@ def query(
     ),
     preflight=_check_database,
     timeout_s=60,
+    deed=Deed("change", "database", "", ("database",)),
     writes=database_of,
 )
 def execute(

@@ -9,7 +9,7 @@ from rich.text import Text
 from planwright.approvals.cards import SEEN
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rendering import RISK_STYLE, argument, label, risk_text, risk_word
-from planwright.presentation.file_lines import file_lines
+from planwright.presentation.file_lines import file_lines, rewrite_texts
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import described_value, shown_arguments, step_sentence
 from planwright.records.consent.approvers import excluded_words
@@ -42,6 +42,7 @@ def call_view(card: Card) -> RenderableType:
         rows += argument_rows(card, card["args"], 11)
         rows += origin_rows(card)
     rows += [label("file", one_line(text), "yellow") for text in file_lines(card)]
+    rows += [argument("file", text, 11) for call in card.get("calls", [card]) for text in rewrite_texts(call)]
     rows += [label("after", text) for text in card.get("decisions", ())]
     rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]

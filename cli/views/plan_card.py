@@ -25,8 +25,8 @@ from planwright.cli.views.rendering import (
     work_text,
 )
 from planwright.domain.hashing import same
-from planwright.presentation.file_lines import file_lines
-from planwright.presentation.plan_gates import gate_texts, planner_words
+from planwright.presentation.file_lines import file_lines, rewrite_texts
+from planwright.presentation.plan_gates import gate_texts, outside_text, planner_words
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import Sentence, argument_text, step_name, step_sentence
 
@@ -57,11 +57,8 @@ def plan_view(card: Card, *, whole: bool = False, models: bool = True) -> Render
     """
     steps = card["steps"]
     count = f"{len(steps)} step{'s' * (len(steps) != 1)}"
-    rows: list[RenderableType] = [label("plan", f"{count} for: {_request(card)}")]
-    rows += [
-        label("" if number else "will", effect, "bold")
-        for number, effect in enumerate(card.get("outside", ()))
-    ]
+    rows: list[RenderableType] = [label("will", outside, "bold")] if (outside := outside_text(card)) else []
+    rows.append(label("plan", f"{count} for: {_request(card)}"))
     read = [step for step in steps if "brought" in step and not whole]
     rows += [label("" if number else "read", _read(step), "dim") for number, step in enumerate(read)]
     rows.append(_Steps(tree(_without(steps, {str(step["id"]) for step in read})), whole))
@@ -192,6 +189,7 @@ def _rows(step: Card, sentence: Sentence, whole: bool) -> list[RenderableType]:
     rows += [argument("look", mark, 0, "yellow") for mark in marks]
     rows += [argument("gate", text, 0, "bold red") for text in gate_texts(step)]
     rows += [argument("file", one_line(text), 0, "yellow") for text in file_lines(step)]
+    rows += [argument("file", text, 0) for text in rewrite_texts(step)]
     if places := origins_text(step):
         rows.append(argument("from", places, 0, "yellow" if SEEN in places else "dim"))
     if criterion := step.get("criterion"):

@@ -10,10 +10,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import JsonValue
 
 from planwright.approvals.card import PlanProgress, order_added, plan_card
-from planwright.approvals.criteria_card import with_criteria
 from planwright.approvals.descriptions import with_step_descriptions
 from planwright.approvals.origins import with_step_origins
-from planwright.approvals.step_phrases import with_phrases
+from planwright.approvals.outside import with_outside
+from planwright.approvals.step_phrases import with_criteria, with_phrases
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.chains.run_chains import allowed_in_run
 from planwright.capabilities.registry import Registry
@@ -112,9 +112,9 @@ def _card(
     """Show a plan as a person is asked about it."""
     deep, checked = rules.settings.approval.depth == "plan_and_gates", progress.checked
     card = plan_card(progress, state.get("changes", []), estimate=known, with_gates=deep)
-    return with_phrases(
-        with_criteria(card, checked, judged=rubrics.judged(state["route"])), checked, rules.registry
-    )
+    card = with_criteria(card, checked, judged=rubrics.judged(state["route"]))
+    card = with_phrases(card, checked, rules.registry)
+    return with_outside(card, checked, rules.registry, rules.call_context)
 
 
 def _tell(

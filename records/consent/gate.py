@@ -27,6 +27,8 @@ STATUS_AFTER: dict[GateAnswer, GateStatus] = {
 _OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve", "reject", "respond")}
 
 
+_OF_THE_WORLD = frozenset(("brought", "described", "rewrites"))
+"""What a step of a plan shows that its plan does not say."""
 EXTEND = "extend_budget"
 """What a gate asks for where a limit of a run is reached, as its card names it."""
 
@@ -237,14 +239,15 @@ class Decision(BaseModel):
 
 
 def answer_hash(kind: str, card: Mapping[str, JsonValue], shown_hash: str) -> str:
-    """Choose the hash that an answer names: that of the card for a plan that has read, else the one shown.
+    """Choose the hash that an answer names: that of the card for a plan that shows more than it says.
 
-    The hash of a plan says nothing of what was read first.
+    The hash of a plan says nothing of what was read first, of the ticket that a number stands for, or of the
+    file that is replaced.
     """
     steps = card.get("steps")
     entries = steps if kind == "plan" and isinstance(steps, list) else []
-    read = any(isinstance(step, dict) and "brought" in step for step in entries)
-    return sha256(dict(card)) if read else shown_hash
+    more = any(isinstance(step, dict) and not step.keys().isdisjoint(_OF_THE_WORLD) for step in entries)
+    return sha256(dict(card)) if more else shown_hash
 
 
 def digest_on(card: Mapping[str, JsonValue]) -> str:

@@ -6,8 +6,11 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+import pytest
+
 from planwright.capabilities.builtin import tickets
 from planwright.cli.views.call_card import call_view
+from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
 from planwright.presentation.step_sentence import step_sentence
 from tests.cli.test_plan_view import lines
@@ -83,3 +86,33 @@ def test_a_memory_is_named_by_what_it_says(scene: Scene) -> None:
     there, gone = asked.value["shown"]["steps"]
     assert there["described"]["query"]["text"].endswith(", The office closes at six")
     assert gone["marks"] == ["query canteen: no memories hold all of it"]
+
+
+def test_a_file_that_is_replaced_shows_what_will_be_different(scene: Scene) -> None:
+    (scene.workspace / "todo.md").write_text("buy nails\ncall Ann\n", encoding="utf-8")
+    over = scene.step("s1", "files.write", params={"path": "todo.md", "text": "buy nails\ncall Sam\n"})
+    new = scene.step("s2", "files.write", params={"path": "new.md", "text": "x"})
+    (asked,) = scene.ask(scene.agent(scene.plan(over, new)))["__interrupt__"]
+    first, second = asked.value["shown"]["steps"]
+    assert first["rewrites"] == [
+        {
+            "path": "todo.md",
+            "size": 19,
+            "begins": ["buy nails", "call Ann"],
+            "diff": ["@@ line 1 @@", " buy nails", "-call Ann", "+call Sam"],
+        }
+    ]
+    assert "rewrites" not in second
+    assert asked.value["shown"]["outside"] == ["writes 2 files todo.md, new.md"]
+    assert asked.value["description"].startswith("It writes 2 files todo.md, new.md\nApprove the plan")
+
+
+def test_an_answer_to_a_plan_names_what_was_shown_of_the_world(scene: Scene) -> None:
+    with_tickets(scene, TITLE)
+    agent = scene.agent(scene.plan(scene.step("s1", "tickets.close", params={"id": 1})), "closed")
+    (asked,) = scene.ask(agent)["__interrupt__"]
+    stored = scene.rows("SELECT shown_hash, card_hash FROM gates")[0]
+    assert asked.value["plan_hash"] == stored["card_hash"] != stored["shown_hash"]
+    with pytest.raises(GateError):
+        scene.answer(agent, {"type": "approve", "plan_hash": stored["shown_hash"]})
+    assert scene.answer(agent, {"type": "approve", "plan_hash": stored["card_hash"]})["status"] == "completed"

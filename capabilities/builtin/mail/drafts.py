@@ -48,7 +48,7 @@ class MailDraft(BaseModel):
     ),
     preflight=check_attachments,
     destinations=("to", "cc", "attachments"),
-    deed=Deed("draft", "mail"),
+    deed=Deed("draft", "mail", where=("to", "cc")),
     trusted_result=True,
     reads=attachments_of,
     adds=source(lambda sources: sources.mail, FOLDER),

@@ -99,7 +99,7 @@ def _hosts(args: Mapping[str, JsonValue], call: CallContext) -> Sequence[str]:
     hosts=_hosts,
     timeout_s=180,
     destinations=("to", "cc", "bcc", "attachments"),
-    deed=Deed("send", "mail"),
+    deed=Deed("send", "mail", where=("to", "cc", "bcc")),
     reads=attachments_of,
     adds=("sent mail",),
 )

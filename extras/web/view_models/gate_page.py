@@ -16,7 +16,7 @@ from planwright.extras.web.view_models.doubt_page import DoubtPage, doubt_page
 from planwright.extras.web.view_models.step_outcome import StepOutcome, step_outcome
 from planwright.extras.web.view_models.values import ValueRow, real_rows, value_rows
 from planwright.presentation.figures import model_use_text, risk_text, work_text
-from planwright.presentation.file_lines import file_lines
+from planwright.presentation.file_lines import file_lines, rewrite_texts
 from planwright.presentation.plan_gates import gate_texts, planner_words
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import step_sentence
@@ -57,6 +57,8 @@ class AskedCall:
     """Gates of its own, what undoes it, how it is judged."""
     after: Sequence[str]
     """Ids of the steps that it waits for."""
+    rewrites: Sequence[str] = ()
+    """Files that it replaces, each with what will be different."""
     inner: Sequence[AskedCall] = ()
     """Calls of a chain."""
     done: str = ""
@@ -231,6 +233,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
         warnings=marks,
         notes=[origin for origin in origins if SEEN not in origin],
         after=[str(id_) for id_ in _list(part, "after")],
+        rewrites=rewrite_texts(part),
         inner=[_call_card(call, "", _chained_values(call)) for call in chain if isinstance(call, Mapping)],
     )
 

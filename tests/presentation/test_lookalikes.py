@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planwright.approvals.lookalikes import MOST, lookalikes
+from planwright.presentation.lookalikes import MOST, lookalikes
 
 
 @pytest.mark.parametrize(
