@@ -22,6 +22,7 @@ from planwright.capabilities.contract import Capability
 from planwright.capabilities.registry import Registry
 from planwright.domain.errors import RunStopped
 from planwright.domain.hashing import json_text, same
+from planwright.domain.plan import DELEGATE
 from planwright.domain.references import has_reference
 from planwright.presentation.printable import one_line
 
@@ -73,8 +74,18 @@ async def _with(
         **({"described": {**described}} if described else {}),
         **({"idle": idle} if idle else {}),
         **({"rewrites": rewrites} if rewrites else {}),
+        **_undo(card, capability, registry),
         **({"marks": [*marks, *(seen if isinstance(seen, list) else ())]} if marks else {}),
     }
+
+
+def _undo(card: Card, capability: Capability, registry: Registry) -> Card:
+    """Name what undoes a call once it is made, "" for nothing; calls of an agent or a chain say it alone."""
+    if card.get("effect") == "pure" or capability.calls is not None or capability.name == DELEGATE:
+        return {}
+    planned, declared = card.get("compensation"), capability.compensation
+    by = planned.get("capability") if isinstance(planned, dict) else declared and declared.capability
+    return {"undo_by": by if isinstance(by, str) and by in registry else ""}
 
 
 def _is_idle(capability: Capability, name: str, value: JsonValue) -> bool:

@@ -39,6 +39,7 @@ _STEP_FACTS = (
     "described",
     "idle",
     "rewrites",
+    "undo_by",
     "marks",
     "values",
     "brought",

@@ -23,6 +23,13 @@ def planner_words(card: Card) -> list[str]:
     return [f"in the planner's words: {goal}"] if goal != card.get("request") else []
 
 
+def undo_text(call: Card) -> str:
+    """Say what can undo a call; "" for one that changes nothing, or whose calls each say it."""
+    if (by := call.get("undo_by")) is None:
+        return ""
+    return f"can be undone: {one_line(by)}" if by else "cannot be undone"
+
+
 def outside_text(card: Card) -> str:
     """Say on one line what a plan will change or send; "" for a plan that only reads."""
     effects = [one_line(effect) for effect in card.get("outside", ())]

@@ -10,6 +10,7 @@ from planwright.approvals.cards import SEEN
 from planwright.cli.views.printable import one_line
 from planwright.cli.views.rendering import RISK_STYLE, argument, label, risk_text, risk_word
 from planwright.presentation.file_lines import file_lines, rewrite_texts
+from planwright.presentation.plan_gates import undo_text
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import described_value, shown_arguments, step_sentence
 from planwright.records.consent.approvers import excluded_words
@@ -43,6 +44,8 @@ def call_view(card: Card) -> RenderableType:
         rows += origin_rows(card)
     rows += [label("file", one_line(text), "yellow") for text in file_lines(card)]
     rows += [argument("file", text, 11) for call in card.get("calls", [card]) for text in rewrite_texts(call)]
+    if undo := undo_text(card):
+        rows.append(label("undo", undo, "dim" if card["undo_by"] else "yellow"))
     rows += [label("after", text) for text in card.get("decisions", ())]
     rows += [argument(name, proof["value"], 11) for name, proof in card.get("evidence", {}).items()]
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
@@ -79,6 +82,8 @@ def call_part(call: Card, args: Card, risk: str = "", indent: int = 11) -> list[
     again = call.get("mode") == "destructive" and not call.get("gate_included")
     head.append("  own gate" if again else "", "bold red")
     rows = argument_rows(call, args, indent + 4, "dim") + origin_rows(call)
+    if undo := undo_text(call):
+        rows.append(Padding(Text(undo, "dim" if call["undo_by"] else "yellow"), (0, 0, 0, indent + 4)))
     return [Padding(head, (0, 0, 0, indent), expand=False), *rows]
 
 

@@ -26,7 +26,7 @@ from planwright.cli.views.rendering import (
 )
 from planwright.domain.hashing import same
 from planwright.presentation.file_lines import file_lines, rewrite_texts
-from planwright.presentation.plan_gates import gate_texts, outside_text, planner_words
+from planwright.presentation.plan_gates import gate_texts, outside_text, planner_words, undo_text
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import Sentence, argument_text, step_name, step_sentence
 
@@ -194,6 +194,8 @@ def _rows(step: Card, sentence: Sentence, whole: bool) -> list[RenderableType]:
         rows.append(argument("from", places, 0, "yellow" if SEEN in places else "dim"))
     if criterion := step.get("criterion"):
         rows.append(argument("criterion", f"{criterion} ({step['judged']})", 0, "dim"))
+    if undo := undo_text(step):
+        rows.append(Text(undo, "dim" if step["undo_by"] else "yellow"))
     if back := step.get("compensation"):
         rows.append(argument("undone by", {back["capability"]: back["params"]}, 0, "dim"))
     calls = step.get("chain", {}).get("calls", ())

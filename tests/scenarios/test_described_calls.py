@@ -10,6 +10,7 @@ import pytest
 
 from planwright.capabilities.builtin import tickets
 from planwright.cli.views.call_card import call_view
+from planwright.cli.views.plan_card import plan_view
 from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
 from planwright.presentation.step_sentence import step_sentence
@@ -116,3 +117,38 @@ def test_an_answer_to_a_plan_names_what_was_shown_of_the_world(scene: Scene) -> 
     with pytest.raises(GateError):
         scene.answer(agent, {"type": "approve", "plan_hash": stored["shown_hash"]})
     assert scene.answer(agent, {"type": "approve", "plan_hash": stored["card_hash"]})["status"] == "completed"
+
+
+def test_what_can_be_undone_stands_on_the_card_step_by_step(scene: Scene) -> None:
+    with_tickets(scene, TITLE)
+    steps = [
+        scene.step("s1", "tickets.create", params={"title": "Pump"}),
+        scene.step("s2", "tickets.close", params={"id": 1}),
+        scene.step("s3", "tickets.list", params={}),
+    ]
+    (asked,) = scene.ask(scene.agent(scene.plan(*steps)))["__interrupt__"]
+    shown = asked.value["shown"]["steps"]
+    assert [step.get("undo_by") for step in shown] == ["tickets.close", "", None]
+    screen = "\n".join(lines(plan_view(asked.value["shown"]), 100))
+    assert "can be undone: tickets.close" in screen
+    assert "cannot be undone" in screen
+    assert "Cannot be undone: s2 tickets.close" in asked.value["description"]
+
+
+def test_what_would_undo_a_call_and_is_prohibited_does_not_count(scene: Scene) -> None:
+    plan = scene.plan(scene.step("s1", "tickets.create", params={"title": "Pump"}))
+    agent = scene.agent(plan, capabilities={"prohibit": ["tickets.close"], "modules": []})
+    (asked,) = scene.ask(agent)["__interrupt__"]
+    assert asked.value["shown"]["steps"][0]["undo_by"] == ""
+
+
+def test_a_call_of_a_model_says_whether_it_can_be_undone(scene: Scene) -> None:
+    with_tickets(scene, TITLE)
+    model = ScriptedModel(replies=[scene.calls(("tickets__create", {"title": "Pump"})), "ok"])
+    agent = scene.agent(model=model, planning={"mode": "never"}, approval={"tool_risk": "Low"})
+    (asked,) = scene.ask(agent, "Create a ticket")["__interrupt__"]
+    assert asked.value["shown"]["undo_by"] == "tickets.close"
+    assert asked.value["description"].endswith("can be undone: tickets.close)")
+    assert "idle" in asked.value["shown"]
+    screen = lines(call_view(asked.value["shown"]), 100)
+    assert not [line for line in screen if line.strip().startswith("body:")]

@@ -17,7 +17,7 @@ from planwright.extras.web.view_models.step_outcome import StepOutcome, step_out
 from planwright.extras.web.view_models.values import ValueRow, real_rows, value_rows
 from planwright.presentation.figures import model_use_text, risk_text, work_text
 from planwright.presentation.file_lines import file_lines, rewrite_texts
-from planwright.presentation.plan_gates import gate_texts, planner_words
+from planwright.presentation.plan_gates import gate_texts, planner_words, undo_text
 from planwright.presentation.rows import Card
 from planwright.presentation.step_sentence import step_sentence
 from planwright.records.consent.approval_scope import TOOL_WORDS, ScopeDuration, ToolMay
@@ -231,7 +231,7 @@ def _call_card(part: Card, sentence: str, values: Sequence[ValueRow]) -> AskedCa
         facts=[*mode, risk_text(risk)],
         values=values,
         warnings=marks,
-        notes=[origin for origin in origins if SEEN not in origin],
+        notes=[*filter(None, [undo_text(part)]), *(origin for origin in origins if SEEN not in origin)],
         after=[str(id_) for id_ in _list(part, "after")],
         rewrites=rewrite_texts(part),
         inner=[_call_card(call, "", _chained_values(call)) for call in chain if isinstance(call, Mapping)],
