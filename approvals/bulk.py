@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Container
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Protocol
 
@@ -11,11 +13,14 @@ from langgraph.types import Command
 from typing_extensions import TypedDict
 
 from planwright.approvals.bulk_outcomes import ApprovalEnd, BulkApproval, GateOutcome
+from planwright.approvals.cards import card_steps
 from planwright.approvals.pending import PendingApprovals, PendingGate, pending_approvals
 from planwright.domain.errors import GateError, PlanwrightError, StoreFailed
-from planwright.domain.results import RunStatus
 from planwright.domain.run_context import RunContext
+from planwright.presentation.plan_gates import outside_text
+from planwright.presentation.step_sentence import effect_phrase
 from planwright.records.consent.gate import Decision, Gate
+from planwright.records.effects.undos import PastEffect
 from planwright.records.stores import Stores
 
 
@@ -67,15 +72,18 @@ class BulkApprovals:
         entry: Command[str] = Command(resume={**answer, "decided_by": decision.decided_by})
         config: RunnableConfig = {"configurable": {"thread_id": gate.thread_id}}
         context = RunContext(tenant=gate.tenant, channel=decision.channel)
+        before: set[str] | None = None
         try:
+            before = {effect.key for effect in await self._stores.undos.effects_of(gate.run_id)}
             check_same_card(gate, await self._stores.gates.read(gate.gate_id))
             await self._agent.ainvoke(entry, config, context=context)
         except GateError as error:
             return await self._outcome(gate, "refused", error.cause)
         except PlanwrightError as error:
-            return await self._outcome(gate, await self._end(gate, decision.decided_by), error.cause)
+            return await self._outcome(gate, await self._end(gate, decision.decided_by), error.cause, before)
         end = await self._end(gate, decision.decided_by)
-        return await self._outcome(gate, end, "more people have to approve" if end == "counted" else "")
+        problem = "more people have to approve" if end == "counted" else ""
+        return await self._outcome(gate, end, problem, before)
 
     async def _end(self, gate: PendingGate, by: str) -> ApprovalEnd:
         """Read from the row of a gate what became of an approval: its run may have failed after it."""
@@ -85,12 +93,35 @@ class BulkApprovals:
                 return "approved" if now.status == "approved" else "counted"
         return "refused"
 
-    async def _outcome(self, gate: PendingGate, end: ApprovalEnd, problem: str) -> GateOutcome:
-        status: RunStatus | None = None
+    async def _outcome(
+        self, gate: PendingGate, end: ApprovalEnd, problem: str, before: Container[str] | None = None
+    ) -> GateOutcome:
+        """Sum up, with what the run did beside the effects of `before`; None where it has not gone on."""
+        outcome = GateOutcome(gate, end, None, problem)
         with contextlib.suppress(StoreFailed):
             run = await self._stores.runs.read(gate.run_id)
-            status = run.status if run else None
-        return GateOutcome(gate, end, status, problem)
+            outcome = replace(outcome, run_status=run.status if run else None)
+            if before is not None:
+                effects = await self._stores.undos.effects_of(gate.run_id)
+                waiting = await self._stores.gates.of_thread(gate.thread_id)
+                did = tuple(_deed(effect) for effect in effects if effect.key not in before)
+                its = [each for each in waiting if each.run_id == gate.run_id]
+                waits = tuple(f"{each.gate_id}: {_subject(each)}" for each in its)
+                outcome = replace(outcome, did=did, waits=waits)
+        return outcome
+
+
+def _deed(effect: PastEffect) -> str:
+    """Name one effect of a run by its telling values."""
+    phrase = effect_phrase(effect.capability, effect.args, effect.result)
+    return phrase if effect.certain else f"{phrase}: nobody knows whether it happened"
+
+
+def _subject(gate: Gate) -> str:
+    """Name what a gate asks about, on one line."""
+    if gate.kind != "plan":
+        return str(gate.card.get("capability") or gate.kind)
+    return outside_text(gate.card) or f"a plan of {len(card_steps(gate.card))} steps"
 
 
 def check_same_card(pending: PendingGate, gate: Gate) -> None:

@@ -24,6 +24,10 @@ class GateOutcome:
     """How the run stands afterwards; None where there is no such run."""
     problem: str = ""
     """Why it was not approved, or what its run met afterwards; "" where all went well."""
+    did: tuple[str, ...] = ()
+    """What its run has done since, an effect each."""
+    waits: tuple[str, ...] = ()
+    """Gates that its run waits at now, each with what it asks about."""
 
 
 @dataclass(frozen=True)

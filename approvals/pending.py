@@ -14,9 +14,16 @@ from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
 from planwright.domain.errors import GateError
+from planwright.domain.hashing import json_text
 from planwright.domain.plan import AGENT
+from planwright.presentation.file_lines import file_lines, rewrite_texts
+from planwright.presentation.plan_gates import undo_text
+from planwright.presentation.step_sentence import described_argument
 from planwright.records.consent.acceptance import acceptable
 from planwright.records.consent.gate import Decision, Gate
+
+MOST_LISTED = 4_000
+"""Letters of a call that a list shows; what is longer is looked at alone."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class PendingCall:
     """Arguments, with references filled in as far as their values are known."""
     only_reads: bool = False
     """Whether it changes nothing and sends nothing, so that no approval is asked for it alone."""
+    notes: tuple[str, ...] = ()
+    """What its card shows beside the arguments: what they stand for, files, and what can undo it."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +132,12 @@ def _call(call: Card, step_id: str) -> PendingCall:
         part = call.get(name)
         args |= part if isinstance(part, dict) else {}
     reads = _name(call) != AGENT and (call.get("effect"), call.get("mode")) == ("pure", "read_only")
-    return PendingCall(step_id, _name(call), args, reads)
+    return PendingCall(step_id, _name(call), args, reads, _notes(call, args))
+
+
+def _notes(call: Card, args: Mapping[str, JsonValue]) -> tuple[str, ...]:
+    described = (described_argument(name, value, call) for name, value in args.items())
+    return tuple(filter(None, (*described, *file_lines(call), *rewrite_texts(call), undo_text(call))))
 
 
 def _name(call: Card) -> str:
@@ -143,6 +157,8 @@ def _problem(gate: Gate, calls: tuple[PendingCall, ...], capability: str, decisi
     )
     if others:
         return f"it also calls {', '.join(others)}"
+    if _longest(calls) > MOST_LISTED or any(map(_is_cut, _parts(gate))):
+        return f"it is too long for a list: planwright show {gate.run_id}"
     if warnings := _warnings(gate):
         return f"look at it alone: {warnings[0]}"
     try:
@@ -150,6 +166,18 @@ def _problem(gate: Gate, calls: tuple[PendingCall, ...], capability: str, decisi
     except GateError as error:
         return error.cause
     return ""
+
+
+def _longest(calls: Iterable[PendingCall]) -> int:
+    """Count the letters of the longest of some calls, as a list shows it."""
+    return max((len(json_text([dict(call.args), *call.notes])) for call in calls), default=0)
+
+
+def _is_cut(part: Card) -> bool:
+    """Say whether the card of a call leaves out some of what will be different in a file."""
+    rewrites = part.get("rewrites")
+    files = [file for file in rewrites if isinstance(file, dict)] if isinstance(rewrites, list) else []
+    return any("more" in file or "diff" not in file for file in files)
 
 
 def _warnings(gate: Gate) -> list[str]:

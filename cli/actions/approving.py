@@ -74,7 +74,8 @@ def _approve_each(
         for gate in pending.gates:
             outcomes.append(_approve(agent, bulk, gate, options))
             if not terminal.as_json:
-                terminal.screen.print(_outcome_row(outcomes[-1]))
+                for row in _outcome_rows(outcomes[-1]):
+                    terminal.screen.print(row)
     finally:
         _summarize(outcomes, pending, terminal)
     return exit_code(outcomes)
@@ -84,13 +85,15 @@ def _approve(agent: Agent, bulk: BulkApprovals, gate: PendingGate, options: Bulk
     return agent.loop.call(lambda: bulk.approve(gate, options))
 
 
-def _outcome_row(outcome: GateOutcome) -> RenderableType:
-    """Show what became of one gate, and how its run stands."""
+def _outcome_rows(outcome: GateOutcome) -> list[RenderableType]:
+    """Show what became of one gate, how its run stands, and what that did next."""
     gate, problem = outcome.gate, f": {outcome.problem}" if outcome.problem else ""
     status = f"; its run: {outcome.run_status}" if outcome.run_status else ""
     style = "" if outcome.end == "approved" else "yellow"
     text = f"{gate.gate_id} on thread {gate.thread_id}{problem}{status}"
-    return views.label(outcome.end, one_line(text), style)
+    rows: list[RenderableType] = [views.label(outcome.end, one_line(text), style)]
+    rows += [views.label("did", one_line(deed)) for deed in outcome.did]
+    return rows + [views.label("waits", one_line(gate_text), "yellow") for gate_text in outcome.waits]
 
 
 def _show(pending: PendingApprovals, terminal: Terminal) -> None:
@@ -136,7 +139,7 @@ def _summarize(outcomes: Sequence[GateOutcome], pending: PendingApprovals, termi
             "capability": pending.capability,
             "outcomes": [
                 {**_as_json(outcome.gate), "end": outcome.end, "status": outcome.run_status}
-                | {"problem": outcome.problem}
+                | {"problem": outcome.problem, "did": list(outcome.did), "waits": list(outcome.waits)}
                 for outcome in outcomes
             ],
             "undecided": [

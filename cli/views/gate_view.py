@@ -55,6 +55,7 @@ def pending_rows(gate: PendingGate) -> Iterator[RenderableType]:
     for call in gate.calls:
         yield label("", one_line(f"{call.step_id} {call.capability}".strip()))
         yield from (argument(name, value, 15) for name, value in call.args.items() if value not in (None, []))
+        yield from (argument("look", note, 15, "dim") for note in call.notes)
 
 
 def left_row(gate: PendingGate) -> RenderableType:

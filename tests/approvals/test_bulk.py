@@ -90,6 +90,10 @@ def test_all_that_calls_it_is_approved_and_run(agent: Agent, ask: Ask, done: lis
         (threads[1], "completed"),
     ]
     assert (bulk.left, done) == ((), ["a", "b"])
+    assert [(outcome.did, outcome.waits) for outcome in bulk.outcomes[:2]] == [
+        (('work.write "a"',), ()),
+        (('work.write "b"',), ()),
+    ]
     gates = agent.loop.call(lambda: agent.stores.gates.of_run(bulk.outcomes[0].gate.run_id))
     assert [(gate.decided_by, gate.channel) for gate in gates] == [("kim", "python")]
 
@@ -99,7 +103,10 @@ def test_a_destructive_call_asks_at_its_own_gate_again(agent: Agent, ask: Ask, d
     for status in ("waiting", "completed"):
         (outcome,) = agent.approve_all("disk.wipe").outcomes
         assert (outcome.end, outcome.run_status, outcome.problem) == ("approved", status, "")
-    assert done == ["disk"]
+        if status == "waiting":
+            (waits,) = outcome.waits
+            assert (waits.endswith(": disk.wipe"), outcome.did) == (True, ())
+    assert (done, outcome.did, outcome.waits) == (["disk"], ('disk.wipe "disk"',), ())
 
 
 def test_other_tenants_are_left_alone(agent: Agent, ask: Ask, done: list[str]) -> None:

@@ -115,3 +115,25 @@ def test_the_calls_have_the_values_that_are_known() -> None:
         plan(step("tickets.create", params={"a": "{{s0.x}}", "b": 2}, values={"a": "real"}))
     )
     assert pending.calls == (PendingCall("s1", "tickets.create", {"a": "real", "b": 2}),)
+
+
+@pytest.mark.parametrize(
+    ("change", "together"),
+    [
+        ({"args": {"title": "t" * 5_000}}, False),
+        ({"args": {"title": "t" * 3_000}}, True),
+        ({"rewrites": [{"path": "a.md", "size": 3, "begins": ["a"], "diff": ["-a"]}]}, True),
+        ({"rewrites": [{"path": "a.md", "size": 3, "begins": ["a"], "diff": ["-a"], "more": 7}]}, False),
+        ({"rewrites": [{"path": "a.md", "size": 900_000}]}, False),
+    ],
+)
+def test_what_a_list_would_cut_short_is_looked_at_alone(change: dict[str, Any], together: bool) -> None:
+    (row,) = sorted_out(call(**change))
+    assert (row.problem == "") is together
+    assert together or row.problem == "it is too long for a list: planwright show r"
+
+
+def test_a_list_says_what_the_card_says_beside_the_arguments() -> None:
+    more = {"described": {"id": {"text": "Pump", "untrusted": True}}, "undo_by": ""}
+    (row,) = sorted_out(call("tickets.close", args={"id": 4}, **more))
+    assert row.calls[0].notes == ('id #4, "Pump"', "cannot be undone")
