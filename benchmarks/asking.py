@@ -199,7 +199,8 @@ def main() -> int:
             )
             print("".join(f"    {value}\n" for value in play.unseen), end="")
     print(
-        f"chat of ten on one note: {chatted}; five mails: {mailed}; demo: {demo_cards}, with its values: {known}"
+        f"chat of ten on one note: {chatted}; five mails: {mailed};"
+        f" demo: {demo_cards}, with its values: {known}"
     )
     failed = [play for play in plays if not play.holds]
     figures = {"chat": chatted, "mails": mailed, "demo": demo_cards, "demo_shows_values": known}

@@ -1,4 +1,4 @@
-"""Where the sweep over asking plays: the demo's workspace, receivers on the loopback, and what is on record."""
+"""Where the sweep over asking plays: the demo's workspace, receivers on loopback, what is on record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 
 MOST_CARDS = 20
-FREE = ("", None, [], {}, False)
+FREE: tuple[object, ...] = ("", None, [], {}, False)
+DEFAULTS = {("channel.post", "channel"): "team"}
+"""Values that a capability declares for what is left out: the card names the team in its first line."""
 
 
 class _Web(BaseHTTPRequestHandler):
@@ -55,7 +57,7 @@ class World:
     """Who takes mail."""
 
     def agent(self, folder: Path, *replies: str | dict[str, Any], **options: Any) -> Agent:
-        """Make an agent in a demo workspace: of the embedded planner, or of a model that replies from a list."""
+        """Make an agent in a demo workspace: of the embedded planner, or of a scripted model."""
         write_workspace(folder)
         place = self.url.removeprefix("http://")
         settings = load(
@@ -124,7 +126,9 @@ def unseen(effects: Sequence[tuple[str, Mapping[str, Any]]], cards: Sequence[Map
     for capability, args in effects:
         own = [given for name, given in shown if name == capability]
         for name, value in args.items():
-            if value not in FREE and not any(name in given and given[name] == value for given in own):
+            if value in FREE or DEFAULTS.get((capability, name)) == value:
+                continue
+            if not any(name in given and given[name] == value for given in own):
                 missing.append(f"{capability}.{name} = {json.dumps(value, ensure_ascii=False)[:80]}")
     return missing
 

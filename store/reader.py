@@ -41,9 +41,7 @@ class Reader:
         self._queue: queue.SimpleQueue[Read | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._counting = (
-            threading.Lock()
-        )  # who closes holds the other one, and waits
+        self._counting = threading.Lock()  # who closes holds the other one, and waits
         self._waiting = 0
 
     @property
