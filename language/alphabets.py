@@ -27,7 +27,6 @@ _ALPHABETS = tuple(
     )
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_PLACE = re.compile(r"\S*[@/\\:]\S*|\S+\.\S+")  # an address, a host, a path
 # Letters of other scripts that are drawn as Latin ones (unicode.org/reports/tr39, confusables).
 ALIKE = frozenset("аеорсухіјѕԁӏһԛԝАВЕКМНОРСТУХІЈЅҮορνικυαΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
 
@@ -59,13 +58,18 @@ def letters_of(text: str) -> OwnLetters:
     With some letters of an alphabet come those that all alphabets have which hold them all. A script is
     theirs where a word is written in it that could not pass for a Latin one.
     """
-    words = _WORD.findall(_PLACE.sub(" ", text))
+    words = _WORD.findall(" ".join(part for part in text.split() if not _is_place(part)))
     foreign = {letter.lower() for word in words for letter in word if not letter.isascii()}
     latin = frozenset(letter for letter in foreign if _script(letter) == "LATIN")
     fitting = [alphabet for alphabet in _ALPHABETS if latin and latin <= alphabet]
     other = (word for word in words if not any(c.isascii() for c in word) and not ALIKE.issuperset(word))
     scripts = frozenset(script for word in other for script in map(_script, word)) - {"LATIN"}
     return OwnLetters(frozenset.intersection(*fitting) if fitting else latin, scripts)
+
+
+def _is_place(part: str) -> bool:
+    """Say whether a part of a text without spaces is an address, a host or a path."""
+    return any(mark in part for mark in "@/\\:") or "." in part[1:-1]
 
 
 def _script(letter: str) -> str:
