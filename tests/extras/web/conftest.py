@@ -105,7 +105,7 @@ class Stage:
     async def answer(self, browser: Browser, gate_id: str, type_: str, **fields: Any) -> httpx.Response:
         """Answer a gate as its page would: with the hash of what it shows."""
         gate = await self.agent.stores.gates.read(gate_id)
-        return await browser.post(f"/approvals/{gate_id}", type=type_, plan_hash=gate.shown_hash, **fields)
+        return await browser.post(f"/approvals/{gate_id}", type=type_, plan_hash=gate.answer_hash, **fields)
 
     async def remembered(self, run_id: str, text: str = "The secret cables are blue") -> dict[str, str]:
         """Let the tenant of a run have a memory and a proposal; return their ids, as paths name them."""
