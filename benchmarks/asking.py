@@ -63,8 +63,9 @@ def play_task(task: str, outside: World, folder: Path) -> list[Play]:
     request = task.replace("{url}", outside.url)
     embedded = Play(task, "embedded")
     _play(embedded, request, outside, folder / "embedded")
-    recorded = _recorded(folder / "embedded")
-    plays = [embedded]
+    plays, recorded = [embedded], _recorded(folder / "embedded")
+    if recorded is None:
+        return [*plays, *(Play(task, way, ended="there is no plan to follow") for way in WAYS[1:])]
     for way, replies, mode in (
         ("plan", [json.dumps(recorded.plan), "done"], "always"),
         ("loop", [*_replies(recorded), "done"], "never"),
@@ -92,11 +93,15 @@ def _effects(folder: Path) -> list[Effect]:
     return [(row["capability"], json.loads(row["args"])) for row in rows(folder, query)]
 
 
-def _recorded(folder: Path) -> Recorded:
-    """Read the plan of a play off its record, and sort its effects by when their values become known."""
-    (plan, *_) = rows(
-        folder, "SELECT plan, checked FROM plans WHERE kind = 'plan' ORDER BY rowid DESC LIMIT 1"
-    )
+def _recorded(folder: Path) -> Recorded | None:
+    """Read the plan of a play off its record, and sort its effects by when their values become known.
+
+    None where it made no plan.
+    """
+    query = "SELECT plan, checked FROM plans WHERE kind = 'plan' ORDER BY rowid DESC LIMIT 1"
+    if not (plans := rows(folder, query)):
+        return None
+    (plan,) = plans
     checked = [VerifiedStep.model_validate(entry) for entry in json.loads(plan["checked"])]
     query = "SELECT step_uid, capability, args FROM effects WHERE status = 'done'"
     done = {row["step_uid"]: (row["capability"], json.loads(row["args"])) for row in rows(folder, query)}
@@ -166,10 +171,10 @@ def demo(outside: World, folder: Path) -> tuple[int, bool]:
     with outside.agent(folder) as agent:
         talk = Talk(agent)
         talk.say(REQUEST)
-    told = [args["text"] for name, args in _effects(folder) if name == "channel.post"]
-    shown = json.dumps(talk.cards, ensure_ascii=False)
-    known = bool(told) and json.dumps(told[0], ensure_ascii=False)[1:-1] in shown
-    return len(talk.cards), "4,310.50" in shown and known
+    posted = [args["text"] for name, args in _effects(folder) if name == "channel.post"]
+    cards = json.dumps(talk.cards, ensure_ascii=False)
+    known = bool(posted) and json.dumps(posted[0], ensure_ascii=False)[1:-1] in cards
+    return len(talk.cards), "4,310.50" in cards and known
 
 
 def main() -> int:

@@ -38,7 +38,7 @@ TASKS = (
     "Please post the tickets that are still open, but first save them to open-now.txt",
     "List the closed tickets and post them to the team channel",
     "List the markdown files in notes, then summarize roadmap.md and save the summary to summary.md",
-    "Read notes/retro.md and save a summary to notes/ideas.txt",
+    "Read notes/retro.md and overwrite notes/ideas.txt with a summary",
     "Fetch {url}/status and save it to status.txt",
     "Fetch {url}/menu and post it to the team channel",
     "Summarize notes/retro.md and send a mail to mei@northwind.example with the summary",

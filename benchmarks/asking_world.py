@@ -25,8 +25,6 @@ from planwright.settings.settings import load
 
 MOST_CARDS = 20
 FREE: tuple[object, ...] = ("", None, [], {}, False)
-DEFAULTS = {("channel.post", "channel"): "team"}
-"""Values that a capability declares for what is left out: the card names the team in its first line."""
 
 
 class _Web(BaseHTTPRequestHandler):
@@ -99,12 +97,11 @@ class Talk:
         config: RunnableConfig = {"configurable": {"thread_id": self.thread}}
         output = self.agent.invoke({"messages": [("user", request)]}, config)
         for _ in range(MOST_CARDS):
-            if not (asked := output.get("__interrupt__")):
+            if not (gates := output.get("__interrupt__")):
                 break
-            self.cards += [gate.value["shown"] for gate in asked]
-            output = self.agent.invoke(
-                Command(resume={gate.id: self._yes(gate.value) for gate in asked}), config
-            )
+            self.cards += [gate.value["shown"] for gate in gates]
+            answers = {gate.id: self._yes(gate.value) for gate in gates}
+            output = self.agent.invoke(Command(resume=answers), config)
         return str(output.get("status"))
 
     def _yes(self, prompt: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,15 +117,19 @@ def rows(folder: Path, query: str) -> list[dict[str, Any]]:
 
 
 def unseen(effects: Sequence[tuple[str, Mapping[str, Any]]], cards: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Name the values of effects that no card showed as what that call would be given."""
-    shown = [call for card in cards for call in _calls(card)]
+    """Name the values of effects that no card showed as what that call would be given.
+
+    What stands for an argument that was left out may be named in the first line of a plan's card instead.
+    """
+    calls = [call for card in cards for call in _calls(card)]
+    first_lines = " ".join(line for card in cards for line in card.get("outside", ()))
     missing = []
     for capability, args in effects:
-        own = [given for name, given in shown if name == capability]
+        own = [arguments for name, arguments in calls if name == capability]
         for name, value in args.items():
-            if value in FREE or DEFAULTS.get((capability, name)) == value:
-                continue
-            if not any(name in given and given[name] == value for given in own):
+            on_card = [arguments[name] for arguments in own if name in arguments]
+            left_out = bool(own) and not on_card and f" {value}" in first_lines
+            if value not in FREE and value not in on_card and not left_out:
                 missing.append(f"{capability}.{name} = {json.dumps(value, ensure_ascii=False)[:80]}")
     return missing
 

@@ -120,14 +120,23 @@ class Database:
         Of those that ride only the names count that are to be read `behind`: all but BESIDE, if None.
         """
         if self._waits(behind):
-            if len(self._readers) == 1:
+            if not self._reads_apart:
                 return await self.run("read", job)
-            await self.run("landed", lambda _: None)  # where reads take a while, the writer does not do them
+            await self.run("read", _nothing)
         return await self._reader().run(job)
 
     def look(self, job: Job[T], *, behind: Collection[str] | None = None) -> T:
         """Read like `read`, without an event loop."""
-        return self.call("read", job) if self._waits(behind) else self._reader().call(job)
+        if self._waits(behind):
+            if not self._reads_apart:
+                return self.call("read", job)
+            self.call("read", _nothing)
+        return self._reader().call(job)
+
+    @property
+    def _reads_apart(self) -> bool:
+        """Whether the writer does no reads: where each takes a while, those of other callers wait for it."""
+        return self.engine.readers > 1
 
     def _reader(self) -> Reader:
         """Choose the first reader that is free, or the one with the fewest before it."""
@@ -255,6 +264,10 @@ class Database:
     def _reach(self, name: str) -> None:
         if self._boundary is not None:
             self._boundary(f"{self.path.stem}: {name}")
+
+
+def _nothing(_: sqlite3.Connection) -> None:
+    """Wait for what was queued before."""
 
 
 def _in_savepoint(connection: sqlite3.Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:

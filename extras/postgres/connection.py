@@ -23,14 +23,14 @@ from planwright.extras.postgres.transaction import Result, Transaction, Values
 from planwright.extras.postgres.translation import Parameters, Statement, selects_all, translated
 from planwright.security.redaction.connection import redacted_parameters
 from planwright.security.redaction.redactor import Redactor
-from planwright.store.engines.engine import Unattributed
+from planwright.store.engines.engine import Pipelined, Question, Unattributed
 
 LifeOf = Callable[[str], Literal["alive", "dead", "unknown"]]
 """Says whether the owner that a row names still lives."""
 Connect = Callable[[], Connected]
 
 
-class PostgresConnection:
+class PostgresConnection(Pipelined):
     """One session, opened anew where it was lost between two transactions."""
 
     def __init__(
@@ -97,19 +97,17 @@ class PostgresConnection:
         """Let the transaction fail unless a condition holds; False where the caller has to ask for it."""
         if self._transaction.one_by_one:
             return False
-        statement = translated(f"SELECT required({condition})")
-        values = self._values(statement, parameters)
-        if not self._transaction.requires(statement.text, values):
-            self._queued(statement, [values])
+        self.execute(f"SELECT required({condition})", parameters)
         return True
 
-    def ahead(self, questions: Iterable[tuple[str, Parameters]]) -> None:
+    def ahead(self, questions: Iterable[Question]) -> None:
         """Send what will be asked next together with the first of it."""
-        if not self._transaction.one_by_one:
-            for sql, parameters in questions:
-                statement = translated(sql)
-                values = self._values(statement, parameters)
-                self._transaction.expect(statement, values, self._queued(statement, [values]))
+        transaction = self._transaction
+        for sql, parameters in questions if not transaction.one_by_one else ():
+            statement = translated(sql)
+            values = self._values(statement, parameters)
+            if not transaction.expects(statement, values):
+                transaction.expect(statement, values, self._queued(statement, [values]))
 
     def lock_shared_rows(self) -> None:
         """Let no other transaction write rows that belong to no run, until this one has ended."""

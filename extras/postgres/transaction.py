@@ -74,7 +74,6 @@ class Transaction:
         self.begun = not begin  # whether the server knows of it
         self._begin = begin
         self._waiting: list[Result] = []
-        self._required: set[tuple[str, Values]] = set()
         self._ahead: dict[tuple[str, Values], sqlite3.Cursor] = {}  # answers that nobody has asked for yet
         self._in_job = False
         self._job_from = 0  # place of the first statement of the job among those that wait
@@ -91,11 +90,9 @@ class Transaction:
             self._ahead.clear()
         self._waiting.append(result)
 
-    def requires(self, text: str, values: Sequence[object]) -> bool:
-        """Note a condition; says whether it is checked in this transaction before, under the same locks."""
-        known = (text, tuple(values)) in self._required
-        self._required.add((text, tuple(values)))
-        return known
+    def expects(self, statement: Statement, values: Values) -> bool:
+        """Say whether an answer is there, or on its way, that nobody has asked for yet."""
+        return (statement.text, tuple(values)) in self._ahead
 
     def expect(self, statement: Statement, values: Values, answer: sqlite3.Cursor) -> None:
         """Keep an answer for whoever asks next."""
@@ -119,7 +116,6 @@ class Transaction:
     def undo_job(self) -> None:
         """Undo what a job wrote, and what it required."""
         del self._waiting[self._job_from :]
-        self._required.clear()
         if self._saved:
             self.add(_control("ROLLBACK TO job"))
 

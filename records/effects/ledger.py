@@ -219,7 +219,6 @@ class Ledger:
 
     async def settled_steps(self, run_id: str) -> list[StepResult]:
         """List the steps of a run that have ended."""
-
         query = "SELECT result FROM steps WHERE run_id = ? ORDER BY rowid"
         rows = await self._database.read(lambda c: c.execute(query, (run_id,)).fetchall())
         return [StepResult.model_validate_json(row[0]) for row in rows]

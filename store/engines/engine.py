@@ -7,8 +7,9 @@ rows by index and by name, errors of the classes that PEP 249 names, as `sqlite3
 from __future__ import annotations
 
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from planwright.domain.errors import StoreFailed
 
@@ -64,16 +65,18 @@ class Unattributed(Exception):
     """One of several statements that were sent together was refused: whose it was is seen one by one."""
 
 
-@runtime_checkable
-class Pipelined(Protocol):
+class Pipelined(ABC):
     """A connection whose statements wait for each other, and go to a server together."""
 
+    @abstractmethod
     def required(self, condition: str, parameters: Parameters) -> bool:
         """Let the transaction fail unless a condition holds; False where the caller has to ask for it."""
 
+    @abstractmethod
     def ahead(self, questions: Iterable[Question]) -> None:
         """Send what will be asked next together with the first of it."""
 
+    @abstractmethod
     def lock_shared_rows(self) -> None:
         """Let no other transaction write rows that belong to no run, until this one has ended."""
 

@@ -22,13 +22,13 @@ from planwright.extras.postgres.server import server_of
 from planwright.security.redaction.redactor import Redactor
 from planwright.store.database import Database
 from planwright.store.migrations import MIGRATIONS
+from tests.extras.postgres.conftest import Open
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PASSWORD, PostgresServer
 
 pytestmark = pytest.mark.long
 
 SECRET = "sk-0123456789abcdef"
-Open = Callable[..., Database]
 ADD = "INSERT INTO own_parts (run_id, tenant, name) VALUES (?, 'acme', ?)"
 COUNT = "SELECT count(*) FROM own_parts"
 COPY = """
@@ -44,21 +44,6 @@ with served.as_files() as folder:
     for digest in sys.argv[2:]:
         Blobs(folder / "blobs").get_bytes(digest)
 """
-
-
-@pytest.fixture
-def opened(store_url: str, tmp_path: Path) -> Iterator[Open]:
-    """Open the store once more, as another process would."""
-    databases: list[Database] = []
-
-    def open_it(busy_timeout_s: float = PATIENCE_S, redactor: Redactor | None = None) -> Database:
-        engine = server_of(store_url, MIGRATIONS, busy_timeout_s, redactor).engine
-        databases.append(Database(tmp_path / "planwright.db", MIGRATIONS, engine=engine))
-        return databases[-1]
-
-    yield open_it
-    for database in databases:
-        database.close()
 
 
 def add(name: str) -> Callable[[sqlite3.Connection], None]:

@@ -73,6 +73,10 @@ def test_a_standby_that_was_behind_begins_nothing(own_past: Past, copy: Postgres
     with pytest.raises(StoreWentBack, match="2 effects that were begun"):
         promoted.begin("dora")
     with promoted.opened() as records:
+        count = asyncio.run(
+            records.database.read(lambda c: c.execute("SELECT count(*) FROM runs").fetchone())
+        )
+        assert count[0] == 1  # what it has can be read
         id_, steps = lacking(records)
         assert steps == ["step_ben", "step_carl"]
         assert accept(records, id_) == steps

@@ -5,24 +5,21 @@ from __future__ import annotations
 import itertools
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from planwright.domain.errors import LeaseLost, StoreFailed
 from planwright.domain.lease import Lease
 from planwright.extras.postgres.connection import PostgresConnection
-from planwright.extras.postgres.server import server_of
 from planwright.extras.postgres.transaction import Result, Transaction
 from planwright.extras.postgres.translation import translated
 from planwright.store.audit_chain import append, entries
-from planwright.store.database import Database
 from planwright.store.engines.engine import ask_ahead, require
 from planwright.store.fencing import of_run
-from planwright.store.migrations import MIGRATIONS
 from planwright.store.queued_job import Beside
+from tests.extras.postgres.conftest import Open
 from tests.patience import PATIENCE_S
 from tests.postgres_server import PostgresServer
 from tests.turned_clock import NOON
@@ -35,22 +32,6 @@ RUN = (
     "INSERT INTO runs (run_id, thread_id, tenant, status, request, messages, context, started_at,"
     " lease_token) VALUES (?, ?, 'acme', 'running', '', '[]', '{}', '', ?)"
 )
-Open = Callable[[], Database]
-
-
-@pytest.fixture
-def opened(store_url: str, tmp_path: Path) -> Iterator[Open]:
-    """Open the store once more, as another process would."""
-    databases: list[Database] = []
-
-    def open_it() -> Database:
-        engine = server_of(store_url, MIGRATIONS, PATIENCE_S, None).engine
-        databases.append(Database(tmp_path / "planwright.db", MIGRATIONS, engine=engine))
-        return databases[-1]
-
-    yield open_it
-    for database in databases:
-        database.close()
 
 
 @pytest.fixture
@@ -185,6 +166,20 @@ def test_a_lease_that_is_another_s_fails_its_job_alone(opened: Open) -> None:
     assert good.result() is None
     assert isinstance(bad.exception(), LeaseLost)
     assert database.look(lambda c: (names(c), names(c, "run_2"))) == (["a"], [])
+
+
+def test_a_lease_that_is_lost_within_a_transaction_fences_what_comes_behind_it(opened: Open) -> None:
+    database, begun = opened(), threading.Event()
+    database.call("run", lambda c: c.execute(RUN, ("run_1", "t1", 1)))
+    mine = Lease("acme", "t1", "run_1", 1, "me")
+    database.submit("hold", lambda _: begun.wait(PATIENCE_S))
+    before = database.submit("add", of_run(mine, add("a")))
+    database.submit("lease", lambda c: c.execute("UPDATE runs SET lease_token = 2 WHERE run_id = 'run_1'"))
+    behind = database.submit("add", of_run(mine, add("b")))
+    begun.set()
+    assert before.result() is None
+    assert isinstance(behind.exception(), LeaseLost)
+    assert database.look(names) == ["a"]
 
 
 def test_a_condition_that_does_not_hold_is_told_in_the_words_of_its_job(opened: Open) -> None:

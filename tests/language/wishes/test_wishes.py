@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from time import thread_time_ns
-
 import pytest
 
 from planwright.language.first_person import MOST, holds, own_words
 from planwright.language.wishes.wishes import LONGEST_SENTENCE, wishes
+from tests.growth import is_steep
 from tests.language.wishes.sentences import read_sentences
 
 PUT = "Put the keys on the left shelf"
@@ -133,9 +132,12 @@ def test_conditions_exceptions_signs_and_what_is_quoted_whole_are_no_wish(reques
 @pytest.mark.parametrize(
     "unit", "and |please |read and |can you |n't |put, |'|let a b |Put it. |«| |\n|.\n |. 5".split("|")
 )
-def test_a_message_of_the_longest_size_is_read_in_no_time(unit: str) -> None:
-    text = (unit * (100_000 // len(unit)))[:100_000]
-    for request_ in (text, text[:MOST], text[: LONGEST_SENTENCE - 1]):
-        began = thread_time_ns()
-        wishes(request_)
-        assert (thread_time_ns() - began) / 1e9 <= 0.2
+def test_a_message_of_the_longest_size_is_read_in_linear_time(unit: str) -> None:
+    text = (unit * (MOST // len(unit) + 1))[:MOST]
+    for request_ in (text, text[: LONGEST_SENTENCE - 1]):
+        assert not is_steep(wishes.__wrapped__, request_)
+
+
+def test_a_message_beyond_the_longest_size_has_no_wishes() -> None:
+    assert wishes("Put it. " * (MOST // 8))
+    assert wishes("Put it. " * (MOST // 8 + 1)) == ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
-from time import thread_time_ns
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from planwright.security.redaction.chat_model import messages_without_keys
 from planwright.security.redaction.key_forms import FORMS, holds_private_key, without_keys, without_keys_in
+from tests.growth import is_steep
 
 ROOT = Path(__file__).parents[3]
 A36 = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6"
@@ -174,10 +174,8 @@ def test_values_that_are_no_text_stay() -> None:
         *("tskey-a-", "hooks.slack.com/services/T", "client-key-data: "),
     ],
 )
-def test_a_text_of_100_kb_is_searched_in_no_time(unit: str) -> None:
+def test_a_text_of_100_kb_is_searched_in_linear_time(unit: str) -> None:
     text = (unit * (100_000 // len(unit) + 1))[:100_000]
     for tried in (text, f"-----BEGIN RSA PRIVATE KEY-----\n{text}", f"eyJ{text}", f"sk-{text}"):
-        began = thread_time_ns()
-        without_keys(tried)
-        holds_private_key(tried.encode())
-        assert (thread_time_ns() - began) / 1e9 <= 0.2
+        assert not is_steep(without_keys, tried)
+        assert not is_steep(lambda read: holds_private_key(read.encode()), tried)
