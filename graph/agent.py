@@ -61,6 +61,7 @@ class Agent(RunActions):
         with ExitStack() as ends:  # what fails to close leaves nothing else open
             ends.callback(self.door.langsmith.close)
             ends.callback(self.door.stores.close)
+            ends.callback(self.notifier.close)
             ends.callback(self.servers.close)
             ends.callback(self.loop.close)
             self.loop.call(self.router.close)
@@ -135,7 +136,7 @@ class Agent(RunActions):
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
             own = control or control_around(merged)
-            with nullcontext() if own else suppress(GraphDrained):
+            with self.notifier.afterwards(), nullcontext() if own else suppress(GraphDrained):
                 async with (
                     self.door.enter(arrival, breakpoints=breakpoints, control=own) as run,
                     aclosing(self._admitted(run, options)) as chunks,

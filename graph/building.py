@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict, Unpack
 
+from planwright.approvals.notices.notifier import Notifier
 from planwright.approvals.review import Reviewer
 from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.compensation_check import check_compensations
@@ -102,6 +103,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
             call_context=open_call_context(chosen, stores, registry, policy, redactor),
             versions=workspace_versions(chosen, registry, policy.hash),
         )
+        notifier = Notifier(chosen, stores, redactor)
         compiled = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
         compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
         agent = cast(Agent, compiled)
@@ -116,6 +118,7 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
     agent.servers = servers
     agent.undoing = Undoing(stores, registry)
     agent.single_calls = SingleCalls(stores, registry)
+    agent.notifier = notifier
     return agent
 
 

@@ -31,6 +31,7 @@ from planwright.records.forks import Forks
 from planwright.records.journal import Journal
 from planwright.records.memories import Memories
 from planwright.records.memory_proposals import Proposals
+from planwright.records.notices import Notices
 from planwright.records.ownership.leases import Leases
 from planwright.records.ownership.own_parts import OwnParts
 from planwright.records.ownership.work_times import WorkTimes
@@ -125,6 +126,8 @@ class Records:
     """Processes that take runs up."""
     schedule_runs: ScheduleRuns
     """Times at which schedules were due."""
+    notices: Notices
+    """Messages to people."""
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -192,6 +195,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         sessions=Sessions(database, leases, time),
         workers=Workers(database, owners),
         schedule_runs=ScheduleRuns(database, time),
+        notices=Notices(database, owners, time),
     )
 
 

@@ -34,6 +34,7 @@ from planwright.settings.files import FileSettings
 from planwright.settings.mail import MailSettings
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.memory import MemorySettings
+from planwright.settings.notify import NotifySettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings
@@ -117,6 +118,8 @@ class Settings(BaseSettings):
     """Where `channel.post` delivers to, by name."""
     mail: MailSettings = MailSettings()
     """The server that sends mail."""
+    notify: NotifySettings = NotifySettings()
+    """Whom to tell that a decision waits, that an effect is in doubt, and that a run has failed."""
     storage: StorageSettings = StorageSettings()
     """Where runs are kept."""
     sessions: SessionSettings = SessionSettings()

@@ -24,6 +24,7 @@ CREATE INDEX IF NOT EXISTS runs_of_status ON runs (tenant, status);
 CREATE INDEX IF NOT EXISTS runs_of_agent ON runs (tenant, json_extract(context, '$.agent'))
     WHERE json_extract(context, '$.agent') IS NOT NULL;
 CREATE INDEX IF NOT EXISTS runs_asking ON runs (ended_at) WHERE status = 'needs_input';
+CREATE INDEX IF NOT EXISTS runs_failed ON runs (ended_at) WHERE status IN ('failed', 'timeout');
 CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL, title_hash TEXT);
 CREATE TABLE plans (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,
@@ -53,6 +54,7 @@ CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
 CREATE INDEX IF NOT EXISTS effects_of_call ON effects (thread_id, capability, args_hash);
 CREATE INDEX IF NOT EXISTS effects_of_tenant ON effects (tenant);
 CREATE INDEX IF NOT EXISTS effects_of_status ON effects (tenant, status);
+CREATE INDEX IF NOT EXISTS effects_in_doubt ON effects (run_id) WHERE status = 'in_doubt';
 CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
     WHEN new.ended_at IS NOT NULL AND EXISTS (
         SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN
@@ -216,6 +218,13 @@ CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never changed'); END;
 CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
+CREATE TABLE notices (
+    kind TEXT NOT NULL, subject TEXT NOT NULL, way TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
+    notice_id TEXT NOT NULL, owner TEXT, free_s REAL NOT NULL, claimed_at TEXT NOT NULL,
+    attempts INTEGER NOT NULL, sent_at TEXT, error TEXT,
+    PRIMARY KEY (kind, subject, way)
+);
+CREATE INDEX IF NOT EXISTS notices_of_run ON notices (run_id);
 CREATE TABLE store_time (
     n INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_s REAL NOT NULL, counted_s REAL NOT NULL,
     ahead_s REAL NOT NULL, off_s REAL NOT NULL, since_s REAL NOT NULL, was_off INTEGER NOT NULL,

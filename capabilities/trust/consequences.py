@@ -26,6 +26,7 @@ schedules.*.planning schedules.*.request schedules.*.tenant schedules.*.timezone
 """.split()
 SENDS = """
 channels.*.url mail.host mail.password mail.password_env mail.port mail.security mail.sender mail.user
+notify.mail notify.page notify.tenants.*.mail notify.tenants.*.webhook notify.webhook
 providers.*.api_key providers.*.api_key_env providers.*.api_keys providers.*.base_url
 providers.*.options providers.*.proxy sign_in.client_id sign_in.client_secret_env sign_in.issuer
 storage.url tracing.langsmith
@@ -59,7 +60,8 @@ execution.step_retries execution.step_timeout_s failover.base_ms failover.cap_s 
 failover.key_cooldown_s failover.retries logging.format logging.level loop_guard.ping_pong
 loop_guard.poll loop_guard.repeat loop_guard.window mail.timeout_s mcp.*.allow mcp.*.call_timeout_s
 mcp.*.deny mcp.*.enabled mcp.*.required mcp.*.start_timeout_s memory.max_tokens memory.most
-memory.timeout_s planner.attempts planner.backoff planner.repairs planner.timeout_s planning.max_depth
+memory.timeout_s notify.closing_s notify.events planner.attempts planner.backoff planner.repairs
+planner.timeout_s planning.max_depth
 planning.max_steps planning.mode planning.reclassify_budget planning.replan_budget planning.threshold
 providers.*.api providers.*.capabilities providers.*.context providers.*.daily_tokens
 providers.*.idle_timeout_s providers.*.max_concurrent providers.*.max_output providers.*.model

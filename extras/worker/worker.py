@@ -108,6 +108,7 @@ class Worker:
         await self._schedules.queue_due()
         await self._watchdog.look(self._tasks)
         self._pruning.look()
+        self._agent.notifier.look()
         self._ahead = deque(await self._stores.queue.runnable())
         self._looked_s = self._seconds()
 

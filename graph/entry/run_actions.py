@@ -13,6 +13,7 @@ from typing_extensions import Unpack
 
 from planwright.approvals.bulk import BulkApprovals, BulkOptions
 from planwright.approvals.bulk_outcomes import BulkApproval
+from planwright.approvals.notices.notifier import Notifier
 from planwright.capabilities.tools.tool_servers import ToolServers
 from planwright.domain.errors import RunHeld
 from planwright.domain.run_context import read_context
@@ -42,6 +43,7 @@ class RunActions(Compiled):
         servers: ToolServers,
         undoing: Undoing,
         single_calls: SingleCalls,
+        notifier: Notifier,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -49,6 +51,7 @@ class RunActions(Compiled):
         self.servers = servers
         self.undoing = undoing
         self.single_calls = single_calls
+        self.notifier = notifier
         self.loop = loop
         self.router = router
 

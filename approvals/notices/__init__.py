@@ -1,0 +1,1 @@
+"""Messages to people: what they say, how they get there, and who sends them when."""

@@ -1,0 +1,121 @@
+"""How a message gets to people: through the mail server of the settings, or posted to a webhook.
+
+Its id stands in it: whoever gets a message twice, after a crash between sending and writing that down, can
+tell by Message-ID (RFC 5322 section 3.6.4) or Idempotency-Key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import ssl
+from collections.abc import Sequence
+from datetime import datetime
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+
+import httpx
+
+from planwright.approvals.notices.message import Message
+from planwright.capabilities.builtin.mail.addresses import check_mail_address
+from planwright.domain.errors import CapabilityError, SetupError
+from planwright.domain.hashing import json_text
+from planwright.security.egress.network import Network
+from planwright.security.egress.unreachable import why_unreachable
+from planwright.settings.mail import MailSettings
+from planwright.settings.settings import Settings, mail_password
+
+TIMEOUT_S = 20.0
+"""Most seconds that one answer of a receiver may take: a message is claimed for longer than all of them."""
+
+
+class NotDelivered(Exception):
+    """A receiver did not take a message; the text says why."""
+
+
+class MailDelivery:
+    """Sends messages through the mail server of a workspace."""
+
+    def __init__(self, server: MailSettings) -> None:
+        self._server = server
+
+    async def send(self, message: Message, recipients: Sequence[str], now: datetime) -> None:
+        """Send one mail to several people. Raises NotDelivered, also where one of them is refused."""
+        mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
+        mail["From"] = self._server.sender
+        mail["To"] = ", ".join(recipients)
+        mail["Subject"] = message.head
+        mail["Date"] = format_datetime(now)
+        domain = self._server.sender.rpartition("@")[2].rstrip(">") or "planwright.invalid"
+        mail["Message-ID"] = f"<{message.notice.notice_id}@{domain}>"
+        mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's absence answers it
+        mail.set_content(message.text)
+        try:
+            await asyncio.to_thread(self._hand_over, mail)
+        except (smtplib.SMTPException, OSError) as error:
+            raise NotDelivered(f"{self._server.host}: {error or type(error).__name__}") from error
+
+    def _hand_over(self, mail: EmailMessage) -> None:
+        server, wait_s = self._server, min(self._server.timeout_s, TIMEOUT_S)
+        context = None if server.security == "none" else ssl.create_default_context(cafile=server.ca_file)
+        if server.security == "tls":
+            client: smtplib.SMTP = smtplib.SMTP_SSL(timeout=wait_s, context=context)
+        else:
+            client = smtplib.SMTP(timeout=wait_s)
+        try:
+            client.connect(server.host, server.port_in_use)
+            if server.security == "starttls":
+                client.starttls(context=context)
+            if server.user:
+                client.login(server.user, mail_password(server) or "")
+            if refused := client.send_message(mail):
+                raise smtplib.SMTPRecipientsRefused(refused)
+        finally:
+            client.close()
+
+
+class WebhookDelivery:
+    """Posts messages as JSON, through the guarded way out."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    async def send(self, message: Message, url: str) -> None:
+        """Post one message. Raises NotDelivered, also for any answer but 2xx; no redirect is followed."""
+        notice = message.notice
+        content = {
+            "text": f"{message.head}\n\n{message.text}",
+            "id": notice.notice_id,
+            "event": notice.kind,
+            "tenant": notice.tenant,
+            "run_id": notice.run_id,
+            **message.facts,
+        }
+        headers = {"content-type": "application/json", "idempotency-key": notice.notice_id}
+        try:
+            async with (
+                asyncio.timeout(TIMEOUT_S),
+                self._network.client(TIMEOUT_S) as client,
+                client.stream("POST", url, content=json_text(content), headers=headers) as reply,
+            ):
+                status = reply.status_code
+        except (httpx.TransportError, TimeoutError) as error:
+            raise NotDelivered(f"the webhook is unreachable: {why_unreachable(error)}") from error
+        except CapabilityError as error:  # where it may not be reached
+            raise NotDelivered(f"the webhook may not be reached: {error.cause}") from error
+        if not 200 <= status < 300:
+            raise NotDelivered(f"the webhook answered {status}")
+
+
+def check_addresses(settings: Settings) -> None:
+    """Raise SetupError for addresses that are none, and where mail is to be sent without a server."""
+    every = [*settings.notify.mail, *(a for each in settings.notify.tenants.values() for a in each.mail)]
+    if every and not (settings.mail.host and settings.mail.sender):
+        cause = "[notify] mail needs a server that sends it"
+        raise SetupError(cause, 'add it to planwright.toml: [mail] host = "…" from = "me@…"')
+    for address in every:
+        try:
+            check_mail_address(address)
+        except ValueError as error:
+            raise SetupError(f"[notify] mail: {error}", "write bare addresses: jo@example.com") from error

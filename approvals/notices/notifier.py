@@ -1,0 +1,151 @@
+"""Who sends messages: a process whose run has stopped, and a worker at its looks; on a thread of its own.
+
+Nobody waits for a mail server: what is due is sent beside the work, and the end of the process waits for it
+for a while. What is not sent by then, another process sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import get_args
+
+from planwright.approvals.notices.delivery import (
+    MailDelivery,
+    NotDelivered,
+    WebhookDelivery,
+    check_addresses,
+)
+from planwright.approvals.notices.message import Message, Writer
+from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
+from planwright.records.notices import Notice, NoticeScope
+from planwright.records.records import Records
+from planwright.security.egress.network import Network
+from planwright.security.redaction.redactor import Redactor
+from planwright.settings.notify import NoticeWay
+from planwright.settings.settings import Settings
+
+AT_ONCE = 8
+"""Messages that are sent at one time."""
+LOOK_S = 5.0
+"""Seconds between two looks of a worker."""
+CLOSE_S = 15.0
+"""Seconds for which the end of a process goes on to send."""
+_LOG = logging.getLogger("planwright.approvals")
+
+
+class Notifier:
+    """Sends what is due, once over all processes. Without an address it does nothing."""
+
+    def __init__(self, settings: Settings, records: Records, redactor: Redactor) -> None:
+        check_addresses(settings)
+        notify = self._settings = settings.notify
+        tenants = {way: notify.tenants_by(way) for way in get_args(NoticeWay)}
+        self.is_on = any(tenants.values())
+        self._scope = NoticeScope(notify.events, tenants, notify.closing_s)
+        self._records = records
+        self._redactor = redactor
+        self._writer = Writer(settings.workspace.resolve().name, notify.page or "", redactor)
+        self._mail = MailDelivery(settings.mail)
+        self._webhook = WebhookDelivery(Network(settings.egress))
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._again = False
+        self._looked_s = -math.inf
+        self._until_s = math.inf  # on the monotonic clock; set at the end
+
+    def begin(self) -> None:
+        """Begin to send what is due, and return at once; who is sending looks once more."""
+        if not self.is_on:
+            return
+        with self._lock:
+            self._again = True
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._work, name="notices", daemon=True)
+                self._thread.start()
+
+    def look(self) -> None:
+        """Begin, where the last look of a worker was a while ago."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= LOOK_S:
+            self._looked_s = now_s
+            self.begin()
+
+    @contextmanager
+    def afterwards(self) -> Iterator[None]:
+        """Begin once a run has stopped: at a gate, at its end, or because it failed."""
+        try:
+            yield
+        finally:
+            self.begin()
+
+    def close(self) -> None:
+        """Wait for what is being sent; after a while, send no more than has begun."""
+        with self._lock:
+            thread, self._until_s = self._thread, time.monotonic() + CLOSE_S
+        if thread is not None:
+            thread.join()
+
+    async def send_due(self) -> int:
+        """Send what is due now, and return how many messages were taken. Raises StoreFailed."""
+        count = 0
+        while time.monotonic() < self._until_s:
+            notices = await self._records.notices.claim(self._scope, AT_ONCE)
+            if not notices:
+                break
+            taken = await asyncio.gather(*map(self._send, notices), return_exceptions=True)
+            for error in (each for each in taken if isinstance(each, BaseException)):
+                raise error  # once all of them have ended
+            count += sum(each is True for each in taken)
+        return count
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._again:
+                    self._thread = None
+                    return
+                self._again = False
+            try:
+                asyncio.run(self.send_due())
+            except PlanwrightError as error:
+                _LOG.error("messages to people wait: %s", error.cause)
+
+    async def _send(self, notice: Notice) -> bool:
+        """Send one message, and write down what came of it; say whether it was taken."""
+        problem = ""
+        try:
+            await self._deliver(notice, await self._message(notice))
+        except NotDelivered as error:
+            problem = self._redactor.beginning(str(error), 300)
+        except StoreFailed:
+            raise
+        except PlanwrightError as error:  # what it is on cannot be read
+            problem = self._redactor.beginning(error.cause, 300)
+        await self._records.notices.settle(notice, problem)
+        if problem:
+            _LOG.warning("%s %s was not sent: %s", notice.kind, notice.subject, problem)
+        return not problem
+
+    async def _message(self, notice: Notice) -> Message:
+        if notice.kind in ("gate_opened", "gate_closing"):
+            return self._writer.of_gate(notice, await self._records.gates.read(notice.subject))
+        if notice.kind == "effect_in_doubt":
+            doubts = await self._records.doubts.of_run(notice.run_id)
+            return self._writer.of_doubt(notice, [doubt for doubt in doubts if doubt.key == notice.subject])
+        run = await self._records.runs.read(notice.run_id)
+        if run is None:
+            raise RunError(f"there is no run {notice.run_id}", "list them: planwright ls")
+        return self._writer.of_failure(notice, run)
+
+    async def _deliver(self, notice: Notice, message: Message) -> None:
+        addresses = self._settings.of(notice.tenant)
+        if notice.way == "mail":
+            await self._mail.send(message, addresses.mail, self._records.time.now())
+        elif addresses.webhook is not None:
+            await self._webhook.send(message, addresses.webhook)
