@@ -10,6 +10,7 @@ import asyncio
 import smtplib
 import ssl
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -59,18 +60,21 @@ class MailDelivery:
     def _hand_over(self, mail: EmailMessage) -> None:
         server, wait_s = self._server, min(self._server.timeout_s, TIMEOUT_S)
         context = None if server.security == "none" else ssl.create_default_context(cafile=server.ca_file)
-        if server.security == "tls":
-            client: smtplib.SMTP = smtplib.SMTP_SSL(timeout=wait_s, context=context)
-        else:
-            client = smtplib.SMTP(timeout=wait_s)
+        place = (server.host, server.port_in_use)
+        client = (
+            smtplib.SMTP_SSL(*place, timeout=wait_s, context=context)
+            if server.security == "tls"
+            else smtplib.SMTP(*place, timeout=wait_s)
+        )
         try:
-            client.connect(server.host, server.port_in_use)
             if server.security == "starttls":
                 client.starttls(context=context)
             if server.user:
                 client.login(server.user, mail_password(server) or "")
             if refused := client.send_message(mail):
                 raise smtplib.SMTPRecipientsRefused(refused)
+            with suppress(smtplib.SMTPException, OSError):  # it has been taken, whatever comes now
+                client.quit()
         finally:
             client.close()
 
