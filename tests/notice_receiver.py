@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, cast
@@ -23,6 +24,8 @@ class NoticeReceiver:
 
     answers: list[int] = field(default_factory=list)
     posts: list[Posted] = field(default_factory=list)
+    delay_s: float = 0
+    """Seconds between keeping a post and answering it."""
 
     def __enter__(self) -> Self:
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -50,6 +53,9 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64
     receiver: NoticeReceiver
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Keep stderr clean: senders are killed in the middle of their requests."""
+
 
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
@@ -58,6 +64,7 @@ class _Handler(BaseHTTPRequestHandler):
         status = receiver.answers.pop(0) if receiver.answers else 204
         if status == 204:
             receiver.posts.append(Posted(self.headers["idempotency-key"], content))
+        time.sleep(receiver.delay_s)
         self.send_response(status)
         self.send_header("content-length", "0")
         self.end_headers()
