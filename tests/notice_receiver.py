@@ -1,4 +1,4 @@
-"""A webhook on the loopback interface that keeps what is posted to it, and can be told to refuse or to hang."""
+"""A webhook on the loopback interface that keeps what is posted to it, and can be slow or refuse it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self, cast
 
+PATH = "/told"
+
 
 @dataclass
 class Posted:
-    """What was posted: its Idempotency-Key, and its JSON."""
+    """What was posted: its Idempotency-Key, its JSON, where to, and when, on the monotonic clock."""
 
     key: str
     content: dict[str, Any]
+    path: str
+    at_s: float
 
 
 @dataclass
@@ -41,7 +45,7 @@ class NoticeReceiver:
     def settings(self) -> dict[str, Any]:
         """The settings of a workspace that tells it."""
         place = f"127.0.0.1:{self._server.server_port}"
-        return {"notify": {"webhook": f"http://{place}/told"}, "egress": {"allow": [place]}}
+        return {"notify": {"webhook": f"http://{place}{PATH}"}, "egress": {"allow": [place]}}
 
     def by_event(self, event: str) -> list[Posted]:
         """List what was posted of one kind."""
@@ -63,7 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = json.loads(self.rfile.read(int(self.headers["content-length"])))
         status = receiver.answers.pop(0) if receiver.answers else 204
         if status == 204:
-            receiver.posts.append(Posted(self.headers["idempotency-key"], content))
+            key = self.headers["idempotency-key"]
+            receiver.posts.append(Posted(key, content, self.path, time.monotonic()))
         time.sleep(receiver.delay_s)
         self.send_response(status)
         self.send_header("content-length", "0")
