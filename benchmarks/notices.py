@@ -1,7 +1,7 @@
 """1,000 gates, and processes that tell people of them and are killed by -9: is each told, under one id?
 
 Gates open while two senders are at work at any time. Each is killed after a random while: before a claim,
-between claim and sending, while it sends, before it has written down what was sent. Then one is left to finish.
+between claim and sending, while it sends, before it has written down what was sent. Then one may finish.
 A webhook counts what arrives -> notices.json. A message may arrive again under the id it had where one of its
 senders was dead by then, and a dead one explains no more than it sends at one time. Exits with 1 where a gate
 was told under no id or under two, one arrived again that no death explains, or a row says otherwise than the

@@ -14,7 +14,7 @@ from itertools import islice
 
 from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.hashing import sha256
-from planwright.settings.notify import NoticeKind, NoticeWay
+from planwright.settings.mail import NoticeKind, NoticeWay
 from planwright.store.database import Database
 from planwright.store.owners import OwnerLocks
 from planwright.store.store_errors import store_error
@@ -42,7 +42,7 @@ _DUE: Mapping[NoticeKind, str] = {
     "gate_opened": f"{_GATES} ORDER BY r.rowid",
     "gate_closing": f"""{_GATES} AND r.closes_s - :now_s <= :closing_s
         AND 4 * (r.closes_s - :now_s) <= r.closes_s - r.opened_s ORDER BY r.rowid""",
-    "effect_in_doubt": f"{_DOUBTS} ORDER BY e.rowid",
+    "effect_in_doubt": f"{_DOUBTS} ORDER BY e.intended_at",
     "run_failed": f"""SELECT r.run_id AS subject, {_SHARED} FROM runs r
         {_UNSENT.format(subject="r.run_id")} r.status IN ('failed', 'timeout') AND r.ended_at >= :since
         ORDER BY r.ended_at""",

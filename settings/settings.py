@@ -31,10 +31,9 @@ from planwright.settings.egress import EgressSettings
 from planwright.settings.execution import AlternativeSettings, ExecutionSettings, LoopGuardSettings
 from planwright.settings.file_errors import endless, explain, misnamed_variable, unfilled
 from planwright.settings.files import FileSettings
-from planwright.settings.mail import MailSettings
+from planwright.settings.mail import MailSettings, NotifySettings
 from planwright.settings.mcp import McpServerSettings
 from planwright.settings.memory import MemorySettings
-from planwright.settings.notify import NotifySettings
 from planwright.settings.planning import PlannerSettings, PlanningSettings
 from planwright.settings.providers import BreakerSettings, FailoverSettings, ProviderSettings
 from planwright.settings.roles import RoleSettings

@@ -54,7 +54,7 @@ CREATE INDEX IF NOT EXISTS effects_of_run ON effects (run_id);
 CREATE INDEX IF NOT EXISTS effects_of_call ON effects (thread_id, capability, args_hash);
 CREATE INDEX IF NOT EXISTS effects_of_tenant ON effects (tenant);
 CREATE INDEX IF NOT EXISTS effects_of_status ON effects (tenant, status);
-CREATE INDEX IF NOT EXISTS effects_in_doubt ON effects (run_id) WHERE status = 'in_doubt';
+CREATE INDEX IF NOT EXISTS effects_in_doubt ON effects (intended_at) WHERE status = 'in_doubt';
 CREATE TRIGGER runs_end_settled BEFORE UPDATE OF ended_at ON runs
     WHEN new.ended_at IS NOT NULL AND EXISTS (
         SELECT 1 FROM effects e WHERE e.run_id = new.run_id AND e.status = 'intent') BEGIN

@@ -43,6 +43,7 @@ SORTED = "sorted"
 """What is put beside scans whose rows are sorted before the first is returned."""
 OPEN = frozenset(
     ("runs_open", "gates_open", "usage_reserved", "audit_setbacks", "proposals_open", "runs_asking")
+    + ("effects_in_doubt",)
 )
 """Indexes of the few rows that something still waits for."""
 WIDE = frozenset(("tenant=?", "status=?", "kind=?", "rowid>?"))

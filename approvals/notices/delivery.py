@@ -7,6 +7,7 @@ tell by Message-ID (RFC 5322 section 3.6.4) or Idempotency-Key.
 from __future__ import annotations
 
 import asyncio
+import logging
 import smtplib
 import ssl
 from collections.abc import Sequence
@@ -31,6 +32,9 @@ TIMEOUT_S = 20.0
 """Most seconds that one answer of a receiver may take: a message is claimed for longer than all of them."""
 
 
+_LOG = logging.getLogger("planwright.approvals")
+
+
 class NotDelivered(Exception):
     """A receiver did not take a message; the text says why."""
 
@@ -42,7 +46,7 @@ class MailDelivery:
         self._server = server
 
     async def send(self, message: Message, recipients: Sequence[str], now: datetime) -> None:
-        """Send one mail to several people. Raises NotDelivered, also where one of them is refused."""
+        """Send one mail to several people; log who is refused. Raises NotDelivered where nobody gets it."""
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"] = self._server.sender
         mail["To"] = ", ".join(recipients)
@@ -71,8 +75,8 @@ class MailDelivery:
                 client.starttls(context=context)
             if server.user:
                 client.login(server.user, mail_password(server) or "")
-            if refused := client.send_message(mail):
-                raise smtplib.SMTPRecipientsRefused(refused)
+            if refused := client.send_message(mail):  # the others have it
+                _LOG.warning("%s did not take a message for %s", server.host, ", ".join(refused))
             with suppress(smtplib.SMTPException, OSError):  # it has been taken, whatever comes now
                 client.quit()
         finally:

@@ -27,7 +27,7 @@ from planwright.records.notices import Notice, NoticeScope
 from planwright.records.records import Records
 from planwright.security.egress.network import Network
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.notify import NoticeWay
+from planwright.settings.mail import NoticeWay
 from planwright.settings.settings import Settings
 
 AT_ONCE = 8

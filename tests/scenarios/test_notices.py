@@ -14,10 +14,12 @@ import pytest
 
 from planwright.approvals.notices.notifier import Notifier
 from planwright.domain.errors import SetupError
+from planwright.extras.worker.worker import Worker
 from planwright.graph.agent import Agent
 from planwright.records.notices import AGAIN_S, MOST_ATTEMPTS
 from tests.capabilities.post_office import PASSWORD, PostOffice
 from tests.notice_receiver import NoticeReceiver
+from tests.patience import PATIENCE_S
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.enable_socket
@@ -273,3 +275,67 @@ def test_without_addresses_nothing_is_looked_at(scene: Scene) -> None:
     assert isinstance(agent.notifier, Notifier)
     assert agent.notifier._thread is None
     assert scene.rows("SELECT * FROM notices") == []
+
+
+def test_an_effect_in_doubt_is_told_unless_a_gate_asks_about_it(
+    scene: Scene, receiver: NoticeReceiver
+) -> None:
+    (scene.workspace / "lose-after-s1").touch()
+    plan = scene.plan(scene.step("s1", "work.post"))
+    agent = scene.agent(plan, "done", approval={"plan": "never", "risk": "Critical"}, **receiver.settings)
+    output = scene.ask(agent)
+    while output["__interrupt__"][0].value["kind"] != "escalation":
+        output = scene.decide(agent, "approve")
+    sent(agent)
+    assert receiver.by_event("effect_in_doubt") == []
+    post = receiver.by_event("gate_opened")[-1]
+    assert "work.post" in post.content["text"]
+    assert "nobody knows" in post.content["text"]
+    scene.decide(agent, "reject")
+    sent(agent)
+    (doubt,) = receiver.by_event("effect_in_doubt")
+    (effect,) = scene.rows("SELECT run_id FROM effects WHERE status = 'in_doubt'")
+    assert f"planwright respond {effect['run_id']}" in doubt.content["text"]
+
+
+def test_who_is_refused_keeps_no_message_from_the_others(
+    scene: Scene, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with PostOffice(tmp_path) as office:
+        office.handler.refused["lee@example.com"] = "550 no such mailbox"
+        agent = at_gate(scene, **office.settings, notify={"mail": PEOPLE})
+        assert sent(agent) == 0
+    assert [recipients for recipients, _ in office.handler.taken] == [["kim@example.com"]]
+    assert "did not take a message for lee@example.com" in caplog.text
+
+
+@pytest.mark.parametrize("security", ["tls", "none"])
+def test_how_a_mail_server_is_reached_is_a_setting(scene: Scene, tmp_path: Path, security: str) -> None:
+    with PostOffice(tmp_path, security=security) as office:
+        sent(at_gate(scene, **office.settings, notify={"mail": PEOPLE}))
+    assert [recipients for recipients, _ in office.handler.taken] == [PEOPLE]
+
+
+def test_a_mail_server_whose_certificate_nobody_trusts_gets_nothing(scene: Scene, tmp_path: Path) -> None:
+    with PostOffice(tmp_path) as office:
+        settings = office.settings
+        del settings["mail"]["ca_file"]
+        agent = at_gate(scene, **settings, notify={"mail": PEOPLE})
+        agent.notifier.close()
+    assert office.handler.taken == []
+    (row,) = scene.rows("SELECT sent_at, error FROM notices")
+    assert row["sent_at"] is None
+    assert "certificate" in row["error"].lower()
+
+
+async def test_a_worker_tells_of_what_others_left_untold(scene: Scene, receiver: NoticeReceiver) -> None:
+    await asyncio.to_thread(at_gate, scene)
+    agent = scene.agent(queue={"look_s": 0.01}, **receiver.settings)
+    worker = Worker(agent)
+    working = asyncio.create_task(worker.run())
+    async with asyncio.timeout(PATIENCE_S):
+        while not receiver.posts:  # noqa: ASYNC110 - what is waited for happens in another thread
+            await asyncio.sleep(0.01)
+    worker.stop()
+    await working
+    assert len(receiver.posts) == 1
