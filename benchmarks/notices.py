@@ -29,7 +29,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from planwright.approvals.notices.notifier import AT_ONCE, Notifier
+from planwright.approvals.notices import notifier as notifiers
 from planwright.domain.lease import Lease
 from planwright.records.consent.gate import Gate
 from planwright.records.records import Records, open_records
@@ -121,7 +121,7 @@ def _gate(number: int, lease: Lease, records: Records) -> Gate:
 
 async def send(settings: Settings, records: Records, *, until_killed: bool) -> None:
     """Send what is due, again and again; or once."""
-    notifier = Notifier(settings, records, Redactor())
+    notifier = notifiers.Notifier(settings, records, Redactor())
     await notifier.send_due()
     while until_killed:
         await asyncio.sleep(IDLE_S)
@@ -160,7 +160,7 @@ def unexplained(posts: Sequence[Posted], killed: Mapping[str, float]) -> int:
     `killed` says when, by path. One that was killed explains no more than it sends at one time.
     """
     earlier: dict[str, Posted] = {}
-    left = dict.fromkeys(killed, AT_ONCE)
+    left = dict.fromkeys(killed, notifiers.AT_ONCE)
     count = 0
     for post in sorted(posts, key=lambda post: post.at_s):
         before = earlier.get(post.key)

@@ -19,7 +19,7 @@ from email.utils import format_datetime
 
 import httpx
 
-from planwright.approvals.notices.message import Message
+from planwright.approvals.notices.message import NoticeMessage
 from planwright.capabilities.builtin.mail.addresses import check_mail_address
 from planwright.domain.errors import CapabilityError, SetupError
 from planwright.domain.hashing import json_text
@@ -45,7 +45,7 @@ class MailDelivery:
     def __init__(self, server: MailSettings) -> None:
         self._server = server
 
-    async def send(self, message: Message, recipients: Sequence[str], now: datetime) -> None:
+    async def send(self, message: NoticeMessage, recipients: Sequence[str], now: datetime) -> None:
         """Send one mail to several people; log who is refused. Raises NotDelivered where nobody gets it."""
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"] = self._server.sender
@@ -89,7 +89,7 @@ class WebhookDelivery:
     def __init__(self, network: Network) -> None:
         self._network = network
 
-    async def send(self, message: Message, url: str) -> None:
+    async def send(self, message: NoticeMessage, url: str) -> None:
         """Post one message. Raises NotDelivered, also for any answer but 2xx; no redirect is followed."""
         notice = message.notice
         content = {

@@ -26,7 +26,7 @@ _ANSWERS = {"approve": "approve {}", "reject": "reject {}", "respond": 'respond 
 
 
 @dataclass(frozen=True)
-class Message:
+class NoticeMessage:
     """One message, however it is sent."""
 
     notice: Notice
@@ -50,7 +50,7 @@ class Writer:
     redactor: Redactor
     """Hides secrets."""
 
-    def of_gate(self, notice: Notice, gate: Gate) -> Message:
+    def of_gate(self, notice: Notice, gate: Gate) -> NoticeMessage:
         """Say what a gate asks, until when, and how it is answered."""
         ends = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
         does, _, more = describe_gate(gate).partition("\n")
@@ -71,14 +71,14 @@ class Writer:
         place = f"/approvals/{gate.gate_id}"
         return self._message(notice, f"{head}: {does}", [*body, "", f"Until {ends}:"], commands, place, facts)
 
-    def of_doubt(self, notice: Notice, doubts: Sequence[Doubt]) -> Message:
+    def of_doubt(self, notice: Notice, doubts: Sequence[Doubt]) -> NoticeMessage:
         """Say that nobody knows whether an effect happened, and how a person says it."""
         names = ", ".join(dict.fromkeys(doubt.capability for doubt in doubts))
         head = f"In doubt: did {names} happen?"
         body = [head, *asked_lines(doubts), "", f"{how_to_decide(notice.run_id)}".capitalize()]
         return self._message(notice, head, body, [], f"/runs/{notice.run_id}/doubts", {})
 
-    def of_failure(self, notice: Notice, run: Run) -> Message:
+    def of_failure(self, notice: Notice, run: Run) -> NoticeMessage:
         """Say that a run has failed, of what request, and with which words."""
         head = f"A run has failed: {run.request}"
         words = (run.answer or "").splitlines()
@@ -96,14 +96,14 @@ class Writer:
         commands: Sequence[str],
         place: str,
         facts: dict[str, JsonValue],
-    ) -> Message:
+    ) -> NoticeMessage:
         link = f"{self.page.rstrip('/')}{place}" if self.page else ""
         lines = "\n".join(self._cut(safe(line), LONGEST_LINE) for line in body)
         foot = ["", f"run {notice.run_id} of {one_line(self.workspace)}, message {notice.notice_id}"]
         ways = [*(f"  {command}" for command in commands), *([f"  {link}"] if link else [])]
         text = "\n".join([self._cut(lines, LONGEST_TEXT), *ways, *foot])
         every: dict[str, JsonValue] = {**facts, "commands": list(commands), "link": link or None}
-        return Message(notice, self._cut(one_line(head), LONGEST_HEAD), text, every)
+        return NoticeMessage(notice, self._cut(one_line(head), LONGEST_HEAD), text, every)
 
     def _cut(self, text: str, most: int) -> str:
         return self.redactor.beginning(text, most)

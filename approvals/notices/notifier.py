@@ -21,7 +21,7 @@ from planwright.approvals.notices.delivery import (
     WebhookDelivery,
     check_addresses,
 )
-from planwright.approvals.notices.message import Message, Writer
+from planwright.approvals.notices.message import NoticeMessage, Writer
 from planwright.domain.errors import PlanwrightError, RunError, StoreFailed
 from planwright.records.notices import Notice, NoticeScope
 from planwright.records.records import Records
@@ -132,7 +132,7 @@ class Notifier:
             _LOG.warning("%s %s was not sent: %s", notice.kind, notice.subject, problem)
         return not problem
 
-    async def _message(self, notice: Notice) -> Message:
+    async def _message(self, notice: Notice) -> NoticeMessage:
         if notice.kind in ("gate_opened", "gate_closing"):
             return self._writer.of_gate(notice, await self._records.gates.read(notice.subject))
         if notice.kind == "effect_in_doubt":
@@ -143,7 +143,7 @@ class Notifier:
             raise RunError(f"there is no run {notice.run_id}", "list them: planwright ls")
         return self._writer.of_failure(notice, run)
 
-    async def _deliver(self, notice: Notice, message: Message) -> None:
+    async def _deliver(self, notice: Notice, message: NoticeMessage) -> None:
         addresses = self._settings.of(notice.tenant)
         if notice.way == "mail":
             await self._mail.send(message, addresses.mail, self._records.time.now())

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import notices
+from planwright.approvals.notices.notifier import AT_ONCE
 from tests.notice_receiver import Posted
 
 
@@ -37,6 +38,6 @@ def test_one_process_never_sends_a_message_twice() -> None:
 
 
 def test_a_dead_sender_explains_no_more_than_it_sends_at_one_time() -> None:
-    keys = [f"notice_{number}" for number in range(notices.AT_ONCE + 2)]
+    keys = [f"notice_{number}" for number in range(AT_ONCE + 2)]
     posts = [post(key, path, at_s) for path, at_s in (("/a", 1.0), ("/b", 2.0)) for key in keys]
     assert notices.unexplained(posts, {"/a": 1.5}) == 2

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.runnables import RunnableConfig
 
 from planwright.approvals.notices.notifier import Notifier
 from planwright.domain.errors import SetupError
@@ -201,7 +202,7 @@ def test_messages_of_another_tenant_go_nowhere_else(scene: Scene, receiver: Noti
     agent = at_gate(scene, **settings)
     assert sent(agent) == 0
     assert receiver.posts == []
-    config = {"configurable": {"thread_id": "acmes"}}
+    config: RunnableConfig = {"configurable": {"thread_id": "acmes"}}
     other = scene.agent(scene.plan(scene.step("s1", "work.destroy")), **settings)
     other.invoke({"messages": [("user", "Do it")]}, config, context={"tenant": "acme"})
     sent(other)
