@@ -136,8 +136,7 @@ class Agent(RunActions):
                 await self._rewinding.begin(arrival, base)
                 arrival = replace(arrival, entry=None)
             own = control or control_around(merged)
-            telling = self.notifier.afterwards() if self.notifier.is_on else nullcontext()
-            with telling, nullcontext() if own else suppress(GraphDrained):
+            with self.notifier.afterwards(), nullcontext() if own else suppress(GraphDrained):
                 async with (
                     self.door.enter(arrival, breakpoints=breakpoints, control=own) as run,
                     aclosing(self._admitted(run, options)) as chunks,

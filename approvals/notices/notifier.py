@@ -11,8 +11,8 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import get_args
 
 from planwright.approvals.notices.delivery import (
@@ -47,6 +47,8 @@ class Notifier:
         notify = self._settings = settings.notify
         tenants = {way: notify.tenants_by(way) for way in get_args(NoticeWay)}
         self.is_on = any(tenants.values())
+        self.afterwards: Callable[[], AbstractContextManager[None]]
+        self.afterwards = self._afterwards if self.is_on else nullcontext
         self._scope = NoticeScope(notify.events, tenants, notify.closing_s)
         self._records = records
         self._redactor = redactor
@@ -77,7 +79,7 @@ class Notifier:
             self.begin()
 
     @contextmanager
-    def afterwards(self) -> Iterator[None]:
+    def _afterwards(self) -> Iterator[None]:
         """Begin once a run has stopped: at a gate, at its end, or because it failed."""
         try:
             yield
