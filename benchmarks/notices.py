@@ -228,7 +228,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gates", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--longest", type=float, default=0.3, help="seconds between two kills, at most")
+    parser.add_argument("--longest", type=float, default=0.08, help="seconds between two kills, at most")
     parser.add_argument("--json", type=Path, default=Path("notices.json"))
     parser.add_argument("--send", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -114,7 +114,9 @@ def _calls(gate: Gate) -> Iterator[str]:
     if gate.kind == "plan":
         for step in card_steps(gate.card):
             if step.get("effect") != "pure":
-                yield f"- {step['id']}: {step_sentence(step).text}"
+                sentence = step_sentence(step)
+                yield f"- {step['id']}: {sentence.text}"
+                yield from filter(None, [arguments_line(sentence.rest, sentence.known)])
         return
     several = len(gate.calls) > 1
     for call in gate.calls:

@@ -223,6 +223,16 @@ def test_a_secret_is_in_no_message(
     assert PASSWORD not in json.dumps(receiver.posts[0].content)
 
 
+def test_a_text_that_a_plan_sends_is_in_the_message(scene: Scene, receiver: NoticeReceiver) -> None:
+    text = "Dear all, the meeting is moved to Friday at ten, in the small room on the second floor. Kim"
+    step = {**scene.step("s1", "work.post"), "params": {"name": "s1", "text": text}}
+    agent = scene.agent(scene.plan(step), "done", approval={"plan": "always"}, **receiver.settings)
+    output = scene.ask(agent)
+    sent(agent)
+    assert output["__interrupt__"][0].value["kind"] == "plan"
+    assert text in receiver.posts[0].content["text"]
+
+
 def test_a_long_card_is_cut(scene: Scene, receiver: NoticeReceiver) -> None:
     agent = at_gate(scene, text="x" * 50_000, **receiver.settings)
     sent(agent)
