@@ -21,8 +21,8 @@ from planwright.store.store_errors import store_error
 from planwright.store.store_time import StoreTime
 from planwright.store.time_marks import TimeMark
 
-CLAIM_S = 600.0
-"""Seconds for which a message is left to a process that lives; it has sent it by then, or given up."""
+CLAIM_S = 1_800.0
+"""Seconds for which a message is left to a process that lives: longer than a mail server takes for 50."""
 MOST_ATTEMPTS = 8
 AGAIN_S = 15.0
 """Seconds until a message that was not taken is sent again; twice as long each time."""
@@ -145,9 +145,7 @@ class Notices:
             Notice(kind, row["subject"], way, row["tenant"], row["run_id"], (row["attempts"] or 0) + 1)
             for way, tenants in scope.tenants.items()
             for kind in (kind for kind in _DUE if tenants and kind in scope.kinds)
-            for row in connection.execute(
-                _DUE[kind], {"kind": kind, "way": way, "since": since, **limits}
-            ).fetchall()
+            for row in connection.execute(_DUE[kind], {"kind": kind, "way": way, "since": since, **limits})
             if row["tenant"] in tenants and self._is_free(row, mark)
         )
         return list(islice(due, most))

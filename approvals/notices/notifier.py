@@ -87,11 +87,11 @@ class Notifier:
             self.begin()
 
     def close(self) -> None:
-        """Wait for what is being sent; after a while, send no more than has begun."""
+        """Go on to send for a while; what a receiver has not taken by then, another process sends."""
         with self._lock:
             thread, self._until_s = self._thread, time.monotonic() + CLOSE_S
         if thread is not None:
-            thread.join()
+            thread.join(CLOSE_S)
 
     async def send_due(self) -> int:
         """Send what is due now, and return how many messages were taken. Raises StoreFailed."""

@@ -98,6 +98,18 @@ def test_a_gate_is_mailed_over_tls_to_everybody_with_a_link_to_its_card(scene: S
     assert f"planwright reject {row['subject']}" in mail.get_content()
 
 
+def test_a_receiver_that_hangs_does_not_hold_the_end_of_a_process(
+    scene: Scene, receiver: NoticeReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("planwright.approvals.notices.notifier.CLOSE_S", 0.1)
+    receiver.delay_s = PATIENCE_S
+    agent = at_gate(scene, **receiver.settings)
+    agent.notifier.close()
+    (row,) = scene.rows("SELECT sent_at, error, owner FROM notices")
+    assert (row["sent_at"], row["error"]) == (None, None)
+    assert row["owner"], "it is still being sent"
+
+
 def test_an_answered_gate_tells_nobody_any_more(scene: Scene, receiver: NoticeReceiver) -> None:
     receiver.answers = [503]
     calendar = Calendar()
