@@ -21,7 +21,7 @@ from planwright.approvals.edited_action import (
     in_ascii,
     with_amount,
 )
-from planwright.approvals.gate import gate_prompt
+from planwright.approvals.inbox_answers import from_inbox, gate_shown, shows
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import problems_of
@@ -66,10 +66,14 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
         raise GateError(
             "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
         )
+    if len(gates) == 1:
+        answer = from_inbox(answer, gates[0])
     answer = as_decision(answer, gates, {*interrupts, *(gate.gate_id for gate in gates)})
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
     wanted = gate_meant(answer)
+    if wanted is None and len(gates) > 1:
+        wanted = gate_shown(answer, gates)
     single = not any(forms_by_call(answer, gate) for gate in gates if wanted in (None, gate.gate_id))
     if single and (wanted is not None or len(gates) == 1 or isinstance(answer, Mapping)):
         read_decision(answer, channel)
@@ -221,7 +225,7 @@ def _single_decision(answer: object) -> Mapping[str, object]:
 
 
 def _bound(gate: Gate, answer: object, channel: str) -> Bound:
-    answer = as_decision(answer, [gate], ())
+    answer = as_decision(from_inbox(answer, gate), [gate], ())
     forms: Sequence[object] = forms_by_call(answer, gate) or [answer]
     decided = [read_decision(form, channel) for form in forms]
     decision, edit = decided[0]
@@ -234,7 +238,11 @@ def _bound(gate: Gate, answer: object, channel: str) -> Bound:
         return Bound(gate, decision)
     brought = _single_decision(answer).get("args")
     bare = brought is None or isinstance(brought, str)
-    if decision.answer == "approve" and not bare and brought != gate_prompt(gate)["action_request"]:
+    if (
+        decision.answer == "approve"
+        and not bare
+        and not (isinstance(brought, Mapping) and shows(gate, brought))
+    ):
         raise GateError(
             "the answer is `approve` and brings other arguments than are shown",
             "approve without args, or edit the plan",

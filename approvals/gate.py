@@ -41,6 +41,8 @@ class ActionRequest(TypedDict):
     """Arguments of it."""
     description: str
     """What is asked, in a sentence."""
+    arguments: NotRequired[dict[str, JsonValue]]
+    """Beside the first: arguments of all, for Agent Inbox, which reads the first alone, and this key."""
 
 
 class ReviewConfig(TypedDict):
@@ -58,7 +60,7 @@ class InboxRequest(TypedDict):
     action: str
     """Name of what is called, or names of all that are."""
     args: dict[str, JsonValue]
-    """Arguments of it; of several calls those of each, by its number."""
+    """Arguments of it; of several calls those of each, by its number and name."""
 
 
 class GatePrompt(TypedDict):
@@ -212,10 +214,12 @@ def gate_prompt(gate: Gate) -> GatePrompt:
     """Phrase a gate in the forms of LangChain's middleware and of LangGraph's inbox, our keys beside them."""
     actions = _actions(gate)
     names = dict.fromkeys(action["name"] for action in actions)
+    in_one = _in_one(actions)
+    actions[0]["arguments"] = {name: value for name, value in in_one["args"].items() if value is not None}
     prompt: GatePrompt = {
         "action_requests": actions,
         "review_configs": [{"action_name": name, "allowed_decisions": list(gate.allowed)} for name in names],
-        "action_request": _in_one(actions),
+        "action_request": in_one,
         "config": {f"allow_{word}": answer in gate.allowed for answer, word in _INBOX_WORDS.items()},
         "description": "\n".join(action["description"] for action in actions),
         "gate_id": gate.gate_id,
@@ -257,8 +261,16 @@ def _in_one(actions: list[ActionRequest]) -> InboxRequest:
     """Put all actions into one, as the inbox shows them."""
     if len(actions) == 1:
         return {"action": actions[0]["name"], "args": actions[0]["args"]}
-    args: dict[str, JsonValue] = {str(n): {**action["args"]} for n, action in enumerate(actions, 1)}
+    args: dict[str, JsonValue] = {
+        f"{n} {action['name']}": {**action["args"]} for n, action in enumerate(actions, 1)
+    }
     return {"action": " + ".join(action["name"] for action in actions), "args": args}
+
+
+def shown_by_inbox(prompt: GatePrompt) -> InboxRequest:
+    """Find what Agent Inbox shows of a gate, and sends back with an accept: the first, by `arguments`."""
+    first = prompt["action_requests"][0]
+    return {"action": first["name"], "args": first["arguments"]}
 
 
 def _arguments(call: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
