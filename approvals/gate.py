@@ -267,7 +267,7 @@ def _in_one(actions: list[ActionRequest]) -> InboxRequest:
     return {"action": " + ".join(action["name"] for action in actions), "args": args}
 
 
-def shown_by_inbox(prompt: GatePrompt) -> InboxRequest:
+def inbox_request(prompt: GatePrompt) -> InboxRequest:
     """Find what Agent Inbox shows of a gate, and sends back with an accept: the first, by `arguments`."""
     first = prompt["action_requests"][0]
     return {"action": first["name"], "args": first["arguments"]}

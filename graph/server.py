@@ -20,7 +20,7 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langgraph.types import Command, Interrupt, StateSnapshot, StateUpdate
 
-from planwright.approvals.answers import signed
+from planwright.approvals.answers.binding import signed
 from planwright.capabilities.trust.guard import load_trusted
 from planwright.checkpoints.saver import Saver
 from planwright.domain.errors import RunError, SetupError

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from langgraph.types import Command, Interrupt
 from rich.console import RenderableType
 
-from planwright.approvals.decisions_of_calls import all_but
+from planwright.approvals.answers.decisions_of_calls import all_but
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from planwright.approvals.answers import bind, signed
+from planwright.approvals.answers.binding import bind, signed
 from planwright.approvals.call_questions import as_decision, question_words
 from planwright.records.consent.call_question import QUESTION, value_of
-from tests.approvals.test_answers import gate
+from tests.approvals.answers.test_binding import gate
 
 INBOX = [{"type": "accept", "args": None}]
 CARD: dict[str, Any] = {QUESTION: {"value": "Well?", "schema": None}}

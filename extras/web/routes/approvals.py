@@ -93,7 +93,7 @@ async def send_answer(request: Request, row: Gate, decision: Mapping[str, object
     """Send an answer through the door in the name of who asks, and lead to the run. Raises its refusal."""
     from langgraph.types import Command  # here: reading what waits needs no LangGraph
 
-    from planwright.approvals.answers import signed
+    from planwright.approvals.answers.binding import signed
 
     parts, person = shared(request), visitor_of(request).person
     entry: Command[str] = Command(resume=signed({**decision, "gate_id": row.gate_id}, person))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planwright.approvals.decisions_of_calls import all_but
+from planwright.approvals.answers.decisions_of_calls import all_but
 from planwright.domain.doubt import read_result
 from planwright.records.consent.gate import EXTEND, Gate
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pydantic import JsonValue
 
-from planwright.approvals.edited_action import EditedAction
+from planwright.approvals.answers.edited_action import EditedAction
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import same
 from planwright.records.consent.acceptance import wrong_number

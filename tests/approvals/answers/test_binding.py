@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from planwright.approvals.answers import bind, signed
+from planwright.approvals.answers.binding import bind, signed
 from planwright.domain.errors import GateError
 from planwright.records.consent.gate import Gate, GateKind
 

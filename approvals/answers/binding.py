@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from planwright.approvals.call_questions import as_decision
-from planwright.approvals.decisions_of_calls import decision_of_calls, forms_by_call
-from planwright.approvals.edited_action import (
+from planwright.approvals.answers.decisions_of_calls import decision_of_calls, forms_by_call
+from planwright.approvals.answers.edited_action import (
     EDIT,
     EditedAction,
     edited_action,
@@ -21,7 +20,8 @@ from planwright.approvals.edited_action import (
     in_ascii,
     with_amount,
 )
-from planwright.approvals.inbox_answers import from_inbox, gate_shown, shows
+from planwright.approvals.answers.inbox_answers import from_inbox, gate_of_action, is_shown_action
+from planwright.approvals.call_questions import as_decision
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
 from planwright.domain.hashing import problems_of
@@ -73,7 +73,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
         return [_bound(gate, form, channel) for gate, form in named]
     wanted = gate_meant(answer)
     if wanted is None and len(gates) > 1:
-        wanted = gate_shown(answer, gates)
+        wanted = gate_of_action(answer, gates)
     single = not any(forms_by_call(answer, gate) for gate in gates if wanted in (None, gate.gate_id))
     if single and (wanted is not None or len(gates) == 1 or isinstance(answer, Mapping)):
         read_decision(answer, channel)
@@ -241,7 +241,7 @@ def _bound(gate: Gate, answer: object, channel: str) -> Bound:
     if (
         decision.answer == "approve"
         and not bare
-        and not (isinstance(brought, Mapping) and shows(gate, brought))
+        and not (isinstance(brought, Mapping) and is_shown_action(gate, brought))
     ):
         raise GateError(
             "the answer is `approve` and brings other arguments than are shown",

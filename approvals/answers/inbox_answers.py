@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from planwright.approvals.gate import InboxRequest, gate_prompt, shown_by_inbox
+from planwright.approvals.gate import InboxRequest, gate_prompt, inbox_request
 from planwright.records.consent.call_question import QUESTION
 from planwright.records.consent.gate import Gate
 
@@ -32,28 +32,28 @@ def from_inbox(answer: object, gate: Gate) -> object:
     if not isinstance(form["args"], Mapping) or form["args"].keys() != {"action", "args"}:
         return answer
     if form["type"] == "accept":
-        return rest if shows(gate, form["args"]) else answer
+        return rest if is_shown_action(gate, form["args"]) else answer
     is_edit = form["type"] == "edit" and gate.kind == "step"
     return _edit(form["args"], rest, gate) if is_edit else answer
 
 
-def shows(gate: Gate, action: Mapping[str, object]) -> bool:
+def is_shown_action(gate: Gate, action: Mapping[str, object]) -> bool:
     """Say whether an action that an accept brings back is all that a gate showed to whoever sent it."""
     prompt = gate_prompt(gate)
-    shown = shown_by_inbox(prompt)
-    bare: InboxRequest = {"action": shown["action"], "args": {}}
+    action_in_inbox = inbox_request(prompt)
+    bare: InboxRequest = {"action": action_in_inbox["action"], "args": {}}
     alone = len(prompt["action_requests"]) == 1
-    return action in (prompt["action_request"], shown, *([bare] if alone else ()))
+    return action in (prompt["action_request"], action_in_inbox, *([bare] if alone else ()))
 
 
-def gate_shown(answer: object, gates: Sequence[Gate]) -> str | None:
+def gate_of_action(answer: object, gates: Sequence[Gate]) -> str | None:
     """Find the one gate that showed the action which an answer of the inbox brings back; None otherwise."""
     form = answer[0] if isinstance(answer, list | tuple) and len(answer) == 1 else answer
     action = form.get("args") if isinstance(form, Mapping) else None
     if not isinstance(action, Mapping) or not action.get("args"):
         return None
-    shown = [gate.gate_id for gate in gates if shows(gate, action)]
-    return shown[0] if len(shown) == 1 else None
+    meant = [gate.gate_id for gate in gates if is_shown_action(gate, action)]
+    return meant[0] if len(meant) == 1 else None
 
 
 def _takes_words(gate: Gate) -> bool:
@@ -96,15 +96,15 @@ def _edit(action: Mapping[str, object], rest: Mapping[str, object], gate: Gate) 
     return {**beside, "decisions": decisions}
 
 
-def _as_shown(edited: object, shown: Mapping[str, JsonValue]) -> object:
+def _as_shown(edited: object, before: Mapping[str, JsonValue]) -> object:
     """Read what was typed for a value that is no text, and keep what an inbox does not show: nulls."""
     if not isinstance(edited, Mapping):
         return edited
     typed = {
-        name: value if isinstance(shown.get(name, ""), str) else _parsed(value)
+        name: value if isinstance(before.get(name, ""), str) else _parsed(value)
         for name, value in edited.items()
     }
-    return {name: None for name, value in shown.items() if value is None} | typed
+    return {name: None for name, value in before.items() if value is None} | typed
 
 
 def _parsed(value: object) -> object:
