@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from planwright.approvals.cards import Card, card_steps
+from planwright.approvals.conditions import satisfies
 from planwright.approvals.descriptions import with_descriptions
 from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.approvals.origins import with_origins
@@ -25,6 +28,7 @@ from planwright.domain.verified_step import StepGate, VerifiedStep
 from planwright.records.consent.allow_rules import AllowRule
 from planwright.records.consent.approvers import any_one_may, with_requester
 from planwright.records.consent.gate import Decision, Gate, GateKind, gate_id
+from planwright.records.consent.rule_uses import RuleUse
 from planwright.records.consent.tool_answers import ToolAnswer
 from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
@@ -141,11 +145,26 @@ class CallGates:
         if len(covering) < len(gate.calls):
             return None
         first, names = covering[0], ", ".join(dict.fromkeys(rule.id for rule in covering))
-        return approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
+        decision = approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
+        return decision.model_copy(update={"by_rules": uses_of(covering)})
 
     def _covering(self, gate: Gate, call: Card) -> AllowRule | ToolAnswer | None:
         """Find what a person has said that allows a call: a rule, or that its tool only reads."""
-        return self._rules.covering(gate, call) or self._answers.covering(gate, call)
+        args = call.get("args")
+        rules = (
+            rule
+            for rule in self._rules.covering(gate, call)
+            if isinstance(args, dict) and satisfies(args, rule.when)
+        )
+        unlimited_first = sorted(rules, key=lambda rule: rule.most is not None)
+        return next(iter(unlimited_first), None) or self._answers.covering(gate, call)
+
+
+def uses_of(rules: Sequence[AllowRule | ToolAnswer]) -> tuple[RuleUse, ...]:
+    """Count which rules allow the calls of a gate, and how many each."""
+    used = {rule.id: rule for rule in rules if isinstance(rule, AllowRule)}
+    counts = Counter(rule.id for rule in rules)
+    return tuple(RuleUse(rule_id=id_, calls=counts[id_], most=rule.most) for id_, rule in used.items())
 
 
 def is_named(gate: Gate) -> bool:

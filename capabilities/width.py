@@ -13,16 +13,19 @@ LONGEST = 60  # characters of an argument in words
 
 
 def width_of(capability: Capability, args: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Say which arguments may be anything when a call is approved for the rest of its run.
+    """Say which arguments may be anything when a call is approved for its run, or its conversation.
 
-    Those are all but its destinations; none, where it declares no destinations. Returns `free`, their names,
-    and `words`, as on the card: `channel.post, channel "team", any text`.
+    Those are all but its destinations. Where it declares none, nothing is free by itself, and a person may
+    `choose` what is. Returns `free`, their names, and `words`, as on the card:
+    `channel.post, channel "team", any text`.
     """
     fixed = capability.destinations or tuple(args)
     free = [name for name in args if name not in fixed]
     exact = {name: args[name] for name in fixed if not same(args.get(name), capability.defaults.get(name))}
     named = [f"{name} {_short(value)}" for name, value in exact.items()]
-    return {"free": [*free], "words": ", ".join([capability.name, *named, *(f"any {name}" for name in free)])}
+    words = ", ".join([capability.name, *named, *(f"any {name}" for name in free)])
+    choose: dict[str, JsonValue] = {} if capability.destinations or not args else {"choose": [*args]}
+    return {"free": [*free], "words": words, **choose}
 
 
 def _short(value: JsonValue) -> str:

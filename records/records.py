@@ -18,6 +18,7 @@ from planwright.records.chains import CreatedChains
 from planwright.records.consent.allow_rules import AllowRules
 from planwright.records.consent.delegations import Delegations
 from planwright.records.consent.gates import Gates
+from planwright.records.consent.rule_uses import RuleUses
 from planwright.records.consent.tool_answers import ToolAnswers
 from planwright.records.effects.alternatives import Alternatives
 from planwright.records.effects.doubts import Doubts
@@ -128,6 +129,8 @@ class Records:
     """Times at which schedules were due."""
     notices: Notices
     """Messages to people."""
+    rule_uses: RuleUses
+    """How often always-allow rules were used."""
 
     def close(self) -> None:
         """Finish what is being written and close the file."""
@@ -196,6 +199,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         workers=Workers(database, owners),
         schedule_runs=ScheduleRuns(database, time),
         notices=Notices(database, owners, time),
+        rule_uses=RuleUses(database),
     )
 
 

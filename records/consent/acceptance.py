@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planwright.domain.doubt import EffectAnswer, how_to_decide, recorded_answers
 from planwright.domain.errors import GateError
-from planwright.records.consent.approval_scope import ApprovalScope, free_in
+from planwright.records.consent.approval_scope import ApprovalScope, choosable_in, free_in
 from planwright.records.consent.approvers import (
     approvers_of,
     check_approver,
@@ -101,11 +101,19 @@ def check_rememberable(gate: Gate, remember: ApprovalScope) -> None:
             f"`remember` names arguments the call does not have: {', '.join(sorted(unknown))}",
             f"look at the call: planwright show {gate.thread_id}",
         )
-    free = free_in(gate.card)
-    if wider := [name for name, rule in remember.args.items() if not rule.exact and name not in free]:
+    free = {*free_in(gate.card), *choosable_in(gate.card)}
+    open_ = [name for name, rule in remember.args.items() if not (rule.exact or rule.bounded)]
+    if wider := [name for name in open_ if name not in free]:
         raise GateError(
             f"`remember` is wider than the card shows: {', '.join(wider)} may not differ there",
-            "remember it with these arguments, or write a rule into policy.toml",
+            "remember it with these arguments, in a folder, at an origin, or write a rule into policy.toml",
+        )
+    if unfit := [
+        name for name, rule in remember.args.items() if isinstance(args, dict) and not rule.fits(args[name])
+    ]:
+        raise GateError(
+            f"`remember` does not hold for this call itself: {', '.join(unfit)}",
+            f"look at the call: planwright show {gate.thread_id}",
         )
 
 

@@ -56,6 +56,10 @@ class AllowRule(FileLine):
     """Hash of the chain that it allows, 64 hex digits; "" for what is no chain."""
     code: str = ""
     """Digest of the capability that it allows; "" allows nothing."""
+    when: str = ""
+    """What has to hold of the arguments, in CEL; "" for no condition."""
+    most: int | None = None
+    """How many calls it allows, of which the store keeps count; None for any number."""
 
     def covers(self, gate: Gate, card: Mapping[str, JsonValue]) -> bool:
         """Say whether a call that a gate shows is one that this rule allows. Never a destructive one."""
@@ -89,17 +93,17 @@ class AllowRules:
         """Read all rules. Raises SetupError, naming the line, for one that is none."""
         return self._file.read()
 
-    def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> AllowRule | None:
-        """Find a rule that allows a call which a gate shows; none for what an earlier run has done.
+    def covering(self, gate: Gate, call: Mapping[str, JsonValue]) -> list[AllowRule]:
+        """List the rules that allow a call which a gate shows, conditions aside.
 
-        There is none while the file cannot be read.
+        There is none for what an earlier run has done, and while the file cannot be read.
         """
         if call.get("done_before"):
-            return None
+            return []
         try:
-            return next((rule for rule in self.read() if rule.covers(gate, call)), None)
+            return [rule for rule in self.read() if rule.covers(gate, call)]
         except SetupError:
-            return None
+            return []
 
     def remember(self, gate: Gate) -> None:
         """Write down the rules that were given with the answer to a gate, one a call, once."""
@@ -114,8 +118,9 @@ class AllowRules:
 def rules_of(gate: Gate) -> list[AllowRule]:
     """Make the rules that a person gave with an approval, one for each call that it shows.
 
-    They hold for these arguments, or for what the answer says they may be; for the rest of a run they are as
-    wide as the card shows. A tool that asks once a run is allowed for the rest of it by each approval.
+    They hold for these arguments, or for what the answer says they may be; for the rest of a run or of its
+    conversation they are as wide as the card shows. A tool that asks once a run is allowed for the rest of
+    it by each approval.
     """
     if gate.status != "approved" or gate.channel == "rule":
         return []
@@ -143,7 +148,7 @@ def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, numbe
     if not isinstance(args, Mapping):
         raise TypeError(f"the card of gate {gate.gate_id} shows a call without arguments")
     exact = {name: ArgumentRule(equals=value) for name, value in args.items()}
-    free = free_in(call) if scope.scope == "run" and not scope.args else ()
+    free = free_in(call) if scope.scope != "always" and not scope.args else ()
     suffix = f"_{number}" if number else ""
     return AllowRule.model_validate(
         {
@@ -158,6 +163,7 @@ def _rule(gate: Gate, call: Mapping[str, JsonValue], scope: ApprovalScope, numbe
             "given_by": gate.decided_by or "",
             "given_at": gate.decided_at.isoformat() if gate.decided_at else "",
             "code": digest_on(call),
+            **scope.model_dump(include={"when", "most"}, exclude_defaults=True),
             **({"definition": call["definition"]} if "definition" in call else {}),
         }
     )

@@ -13,6 +13,7 @@ from planwright.domain.hashing import sha256
 from planwright.domain.plan import DELEGATE, Plan
 from planwright.records.consent.approval_scope import ApprovalScope
 from planwright.records.consent.approvers import Approval, any_one_may, quorum_of
+from planwright.records.consent.rule_uses import RuleUse
 
 GateKind = Literal["plan", "step", "info", "escalation", "limit"]
 GateStatus = Literal["open", "approved", "rejected", "expired", "cancelled", "edited", "responded"]
@@ -236,6 +237,8 @@ class Decision(BaseModel):
     """What becomes of each call of the gate, in their order; empty where the same of all, as they are."""
     more: float | None = None
     """How much more of a limit is given; None for as much as the gate asks for."""
+    by_rules: tuple[RuleUse, ...] = ()
+    """Rules that made it; empty where a person did."""
 
 
 def answer_hash(kind: str, card: Mapping[str, JsonValue], shown_hash: str) -> str:

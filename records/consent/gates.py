@@ -14,6 +14,7 @@ from planwright.records.consent.acceptance import acceptable, decided_effects
 from planwright.records.consent.approvers import Approval
 from planwright.records.consent.ended_senders import look_again
 from planwright.records.consent.gate import STATUS_AFTER, Decision, Gate
+from planwright.records.consent.rule_uses import count_uses
 from planwright.records.effects.doubts import settle_doubts
 from planwright.records.extensions import add_extension
 from planwright.store.audit_chain import append_row
@@ -200,6 +201,7 @@ def _refusal(connection: sqlite3.Connection, decisions: Mapping[str, Decision]) 
 
 def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: datetime) -> None:
     gate_id = gate.gate_id
+    count_uses(connection, gate_id, decision.by_rules)
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     if decision.answer == "approve":
