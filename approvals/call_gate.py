@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
+from planwright.approvals.breadth import satisfies
 from planwright.approvals.cards import Card, card_steps
-from planwright.approvals.conditions import satisfies
 from planwright.approvals.descriptions import with_descriptions
 from planwright.approvals.gate import GateQuestion, emit_request, open_gate, wait_for_decision
 from planwright.approvals.origins import with_origins
@@ -146,7 +146,7 @@ class CallGates:
             return None
         first, names = covering[0], ", ".join(dict.fromkeys(rule.id for rule in covering))
         decision = approval(first.given_by, "rule", f"by rule {names} of {first.given_at[:10]}")
-        return decision.model_copy(update={"by_rules": uses_of(covering)})
+        return decision.model_copy(update={"by_rules": counted_uses(covering)})
 
     def _covering(self, gate: Gate, call: Card) -> AllowRule | ToolAnswer | None:
         """Find what a person has said that allows a call: a rule, or that its tool only reads."""
@@ -160,7 +160,7 @@ class CallGates:
         return next(iter(unlimited_first), None) or self._answers.covering(gate, call)
 
 
-def uses_of(rules: Sequence[AllowRule | ToolAnswer]) -> tuple[RuleUse, ...]:
+def counted_uses(rules: Sequence[AllowRule | ToolAnswer]) -> tuple[RuleUse, ...]:
     """Count which rules allow the calls of a gate, and how many each."""
     used = {rule.id: rule for rule in rules if isinstance(rule, AllowRule)}
     counts = Counter(rule.id for rule in rules)

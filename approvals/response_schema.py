@@ -77,7 +77,7 @@ def _edited_action(tools: Sequence[str]) -> dict[str, object]:
 def _remember(undeclared: Sequence[str], *, scopes: bool, unseen: bool) -> dict[str, object]:
     """Describe what an approval may hold for beyond this once."""
     words = list(get_args(ScopeDuration)) if scopes else []
-    forms: list[dict[str, object]] = [{"enum": words}] if words else []
+    forms: list[dict[str, object]] = [{"enum": words}, _breadth(words)] if words else []
     more: dict[str, object] = {"unseen": {"const": True}} if unseen else {}
     if more:
         forms.append({"type": "object", "properties": more, "required": ["unseen"]})
@@ -87,6 +87,24 @@ def _remember(undeclared: Sequence[str], *, scopes: bool, unseen: bool) -> dict[
         properties = {**more, "tools": tools, **({"scope": {"enum": words}} if words else {})}
         forms.append({"type": "object", "properties": properties, "required": ["tools"]})
     return {"remember": forms[0] if len(forms) == 1 else {"anyOf": forms}} if forms else {}
+
+
+def _breadth(words: Sequence[str]) -> dict[str, object]:
+    """Describe how far an approval that lasts goes: which arguments may differ, when, how many calls."""
+    texts = {name: {"type": "string"} for name in ("glob", "under", "origin")}
+    forms = {"any": {"const": True}, "equals": {}, **texts}
+    rule = {"type": "object", "properties": forms, "minProperties": 1, "maxProperties": 1}
+    return {
+        "type": "object",
+        "properties": {
+            "scope": {"enum": [*words]},
+            "args": {"type": "object", "additionalProperties": rule},
+            "when": {"type": "string"},
+            "most": {"type": "integer", "minimum": 1},
+        },
+        "required": ["scope"],
+        "additionalProperties": False,
+    }
 
 
 RESPONSE_SCHEMA = response_schema("approve", "edit", "reject", "respond")

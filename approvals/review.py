@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from planwright.approvals.conditions import check_condition
+from planwright.approvals.breadth import whole_scope
 from planwright.approvals.edit import read_edit
 from planwright.capabilities.arguments import check_arguments
 from planwright.capabilities.call_context import CallContext
@@ -77,7 +77,8 @@ class Reviewer:
     async def calls(self, gate: Gate, decision: Decision) -> Decision:
         """Complete the arguments of edited calls. Raises GateError where one may not be made with them."""
         if decision.remember is not None:
-            await asyncio.to_thread(check_condition, gate, decision.remember.when)
+            scope = await asyncio.to_thread(whole_scope, gate, decision.remember)
+            decision = decision.model_copy(update={"remember": scope})
         if all(over.args is None for over in decision.by_call):
             return decision
         allowed, context, _ = await self._terms(gate)

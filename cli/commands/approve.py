@@ -26,7 +26,10 @@ def approve(
     if capability := checked_capability(which, terms, bulk):
         request = BulkRequest(capability, bulk.tenant or "*", bulk.yes)
         raise typer.Exit(approve_all(request, workspace, terminal))
-    scope = approval_scope_of(terms.remember, terms.where or [], terms.tool or [], unseen=terms.unseen)
+    where, tools = terms.where or [], terms.tool or []
+    scope = approval_scope_of(
+        terms.remember, where, tools, unseen=terms.unseen, when=terms.when, most=terms.most
+    )
     decision = {"type": "approve", "plan_hash": terms.plan_hash, **scope}
     raise typer.Exit(answer_gate(which, decision, workspace, terminal))
 

@@ -52,9 +52,16 @@ class ApprovalTerms:
     remember: Annotated[Scope | None, typer.Option(help="Do not ask for the same call again.")] = None
     """How widely it holds; None for this once."""
     where: Annotated[
-        list[str] | None, typer.Option(metavar="ARG=GLOB", help="With --remember: any ARG that fits.")
+        list[str] | None,
+        typer.Option(metavar="ARG=PATTERN", help="With --remember: any ARG like this, a glob or 'notes/'."),
     ] = None
     """Arguments that may differ, and how."""
+    when: Annotated[
+        str, typer.Option(metavar="CEL", help="With --remember: only if this is true: 'amount <= 100'.")
+    ] = ""
+    """What has to hold of the arguments; "" for no condition."""
+    most: Annotated[int | None, typer.Option(metavar="N", help="With --remember: for N calls.")] = None
+    """How many calls it holds for; None for any number."""
     tool: Annotated[
         list[str] | None,
         typer.Option(

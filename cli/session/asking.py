@@ -11,6 +11,7 @@ from rich.console import RenderableType
 
 from planwright.approvals.answers.decisions_of_calls import all_but
 from planwright.cli.session import doubt_questions
+from planwright.cli.session.breadth import breadth_words, read_breadth
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
@@ -70,7 +71,7 @@ def asker(drafts: Drafts, watch: RunWatch) -> Approver:
         if doubts := doubts_on(waiting["shown"]):
             decision = doubt_questions.ask_each(doubts, terminal, lambda: input().strip())
             return {**decision, "decided_by": who()}
-        for line in tool_choices(waiting):
+        for line in [*tool_choices(waiting), *wider_choices(waiting)]:
             terminal.screen.print(line)
         prompt = f"           {choices(waiting)}: "
         while True:
@@ -97,7 +98,7 @@ def choices(waiting: Card) -> str:
     """Say what can be typed at a gate."""
     more = ""
     if waiting.get("remember"):
-        more = "   [r] for the rest of this run   [a] always, with these arguments"
+        more = "   [r] for this run   [c] for this conversation   [a] always, with these arguments"
     elif waiting["kind"] == "escalation" and "respond" in _allowed(waiting):
         doubtful = waiting["shown"]["in_doubt"]
         more = "   or type what came of it" if doubtful else "   or type what to do instead"
@@ -124,6 +125,13 @@ def tool_choices(waiting: Card) -> list[RenderableType]:
     return [views.label("tool", head), *answers]
 
 
+def wider_choices(waiting: Card) -> list[RenderableType]:
+    """Say how an approval is made to hold for more calls, or for fewer, with what is on this card."""
+    if not waiting.get("remember") or len(waiting.get("action_requests", ())) > 1:
+        return []
+    return [views.label("wider", breadth_words(waiting["shown"]), "dim")]
+
+
 def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     """Turn what was typed into an answer; None when it is none at this gate.
 
@@ -138,10 +146,8 @@ def read_typed(typed: str, waiting: Card) -> JsonObject | None:
     if waiting["kind"] == "limit" and (amount := _amount(word)):
         args = {**waiting["shown"]["args"], "amount": amount}
         return {"type": "edit", "edited_action": {"name": waiting["shown"]["capability"], "args": args}}
-    if word in ("r", "run") and waiting.get("remember"):
-        return {"type": "approve", "remember": "run"}
-    if word in ("a", "always") and waiting.get("remember"):
-        return {"type": "approve", "remember": "always"}
+    if waiting.get("remember") and (holds := read_breadth(typed, waiting)):
+        return {"type": "approve", "remember": holds}
     if word in UNSEEN and waiting.get("shown_later"):
         return {"type": "approve", "remember": {"unseen": True}}
     if word in _TOOLS and (tools := waiting.get("undeclared")):

@@ -34,9 +34,6 @@ from planwright.records.stores import Stores
 class RunActions(Compiled):
     """A compiled graph with its door and its stores, and what is done with its runs from outside."""
 
-    notifier: Notifier
-    """Tells people what waits for them; set where the graph is built."""
-
     def __init__(
         self,
         *,
@@ -46,6 +43,7 @@ class RunActions(Compiled):
         servers: ToolServers,
         undoing: Undoing,
         single_calls: SingleCalls,
+        notifier: Notifier,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -53,6 +51,7 @@ class RunActions(Compiled):
         self.servers = servers
         self.undoing = undoing
         self.single_calls = single_calls
+        self.notifier = notifier
         self.loop = loop
         self.router = router
 

@@ -10,12 +10,13 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from planwright.domain.hashing import canonical_json
+from planwright.domain.hashing import canonical_json, json_text
 
 ScopeDuration = Literal["run", "session", "always"]
 ToolMay = Literal["reads", "asks", "asks_once", "always_asks"]
 """What a tool may do: only read; change something, asked each time, or once a run; anything."""
 
+_PORTS = {"http": 80, "https": 443}
 TOOL_WORDS: dict[ToolMay, str] = {
     "reads": "it only reads, and tells nobody outside what it is given",
     "asks": "it changes something: ask each time",
@@ -88,6 +89,27 @@ def pattern_of(value: JsonValue) -> ArgumentRule | None:
     return ArgumentRule(under="/".join(folder)) if folder else None
 
 
+def rule_of(text: str) -> dict[str, JsonValue]:
+    """Read what one argument may be as people type it: `*`, a folder `notes/`, an origin, or a glob."""
+    if text == "*":
+        return {"any": True}
+    if text.endswith("/") and "://" not in text:
+        return {"under": text.rstrip("/")}
+    return {"origin": text.rstrip("/")} if "://" in text and "*" not in text else {"glob": text}
+
+
+def rule_words(rule: ArgumentRule) -> str:
+    """Say what one argument may be, in words."""
+    if rule.any:
+        return "any"
+    if rule.under is not None:
+        return f"in {rule.under}/"
+    if rule.origin is not None:
+        return f"at {rule.origin}"
+    value = json_text(rule.equals) if rule.exact else rule.glob
+    return f"= {value}" if rule.exact else f"like {value}"
+
+
 def _parts(path: str) -> tuple[str, ...]:
     """Split a path into its names; empty for one that may lead elsewhere."""
     parts = PurePosixPath(path).parts
@@ -100,12 +122,12 @@ def _origin(url: str) -> str | None:
         return None
     try:
         parts = urlsplit(url)
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        default, port = _PORTS.get(parts.scheme), parts.port
     except ValueError:
         return None
-    if port is None or not parts.hostname or "@" in parts.netloc:
+    if default is None or not parts.hostname or "@" in parts.netloc:
         return None
-    return f"{parts.scheme}://{parts.hostname}:{port}"
+    return f"{parts.scheme}://{parts.hostname}" + (f":{port}" if port not in (None, default) else "")
 
 
 class ApprovalScope(BaseModel):

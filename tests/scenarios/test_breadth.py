@@ -166,8 +166,8 @@ def test_a_condition_is_asked_of_each_call_and_its_limit_is_kept(scene: Scene, o
 def test_a_limit_holds_for_calls_of_one_card_together(scene: Scene, office: Office) -> None:
     wide = {"scope": "session", "args": {"amount": {"any": True}}, "most": 2}
     approve(scene, ask(scene, office, pay("Kim", 1)), wide)
-    calls = [scene.calls(pay("Kim", 2), pay("Kim", 3), pay("Kim", 4)), "done"]
-    agent = scene.agent(*calls, planning={"mode": "auto"}, capabilities=office.capabilities)
+    reply = scene.calls(pay("Kim", 2), pay("Kim", 3), pay("Kim", 4))
+    agent = scene.agent(reply, "done", planning={"mode": "auto"}, capabilities=office.capabilities)
     scene.ask(agent, "Do what has to be done in the office")
     assert asked(scene, agent) is not None
     assert office.done == ["Kim 1"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from planwright.approvals.answers.decisions_of_calls import all_but
 from planwright.domain.doubt import read_result
+from planwright.extras.web.view_models.breadth import breadth_of
 from planwright.records.consent.gate import EXTEND, Gate
 
 
@@ -47,11 +49,12 @@ def _amount(text: str) -> float | str:
 def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> str | dict[str, object]:
     """Read what an approval holds for beyond this once: a scope, tools, what need not be shown."""
     scope = _only(form, "remember")
+    breadth = breadth_of(gate, partial(_only, form)) if scope else {}
     unseen = {"unseen": True} if gate.shown_later and _only(form, "unseen") else {}
     tools = {name: may for name in gate.undeclared if (may := _only(form, f"tool-{name}"))}
-    if not (tools or unseen):
+    if not (tools or unseen or breadth):
         return scope
-    return {**({"scope": scope} if scope else {}), **({"tools": tools} if tools else {}), **unseen}
+    return {**({"scope": scope} if scope else {}), **breadth, **({"tools": tools} if tools else {}), **unseen}
 
 
 def effects_of(form: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[object]:

@@ -12,6 +12,7 @@ from planwright.domain.errors import EffectInDoubt
 from planwright.domain.plan import AGENT
 from planwright.extras.web import words
 from planwright.extras.web.drawing.plan_picture import DrawnStep, draw_plan
+from planwright.extras.web.view_models.breadth import BreadthChoice, breadth_choices
 from planwright.extras.web.view_models.doubt_page import DoubtPage, doubt_page
 from planwright.extras.web.view_models.step_outcome import StepOutcome, step_outcome
 from planwright.extras.web.view_models.values import ValueRow, real_rows, value_rows
@@ -109,6 +110,8 @@ class GatePage:
     """What may be said of them, in words."""
     width: Sequence[str]
     """How far such an approval goes, in words."""
+    breadth: Sequence[BreadthChoice]
+    """How an approval may hold for more calls than that, with the arguments on its card."""
     late: bool
     """Whether its time is up, so that it takes no answer."""
     waits_for: str
@@ -143,6 +146,7 @@ def gate_page(gate: Gate, caller: Caller, now: datetime) -> GatePage:
         undeclared=list(gate.undeclared),
         may=TOOL_WORDS,
         width=[str(_mapping(call.get("width")).get("words", "")) for call in gate.calls if call.get("width")],
+        breadth=breadth_choices(gate),
         late=gate.expires_at <= now,
         waits_for=_waits_for(gate, caller),
     )
