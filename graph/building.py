@@ -13,7 +13,6 @@ from langchain_core.tools import BaseTool
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import TypedDict, Unpack
 
-from planwright.approvals.notices.notifier import Notifier
 from planwright.approvals.review import Reviewer
 from planwright.capabilities.builtin.places import data_checks
 from planwright.capabilities.compensation_check import check_compensations
@@ -103,22 +102,20 @@ def build_graph(settings: Settings | None = None, **options: Unpack[AgentOptions
             call_context=open_call_context(chosen, stores, registry, policy, redactor),
             versions=workspace_versions(chosen, registry, policy.hash),
         )
-        notifier = Notifier(chosen, stores, redactor)
         compiled = build_pipeline(parts).compile(checkpointer=options.get("checkpointer"), name="planwright")
         compiled.__class__ = Agent  # compile() makes a CompiledStateGraph, whatever subclass is meant
         agent = cast(Agent, compiled)
+        own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
+        own_names |= {MODEL} if model else set()
+        available = available_parts(registry, own_names, parts.versions)
+        reviewer = Reviewer(registry, stores, chosen, parts.call_context)
+        agent.door = Door(chosen, stores, reviewer, available, redactor, router.check)
         undo.pop_all()
-    own_names = {capability.name for capability in own} - {c.name for c in servers.capabilities}
-    own_names |= {MODEL} if model else set()
-    available = available_parts(registry, own_names, parts.versions)
-    reviewer = Reviewer(registry, stores, chosen, parts.call_context)
-    agent.door = Door(chosen, stores, reviewer, available, redactor, router.check)
     agent.loop = BackgroundLoop()
     agent.router = router
     agent.servers = servers
     agent.undoing = Undoing(stores, registry)
     agent.single_calls = SingleCalls(stores, registry)
-    agent.notifier = notifier
     return agent
 
 

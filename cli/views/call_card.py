@@ -51,7 +51,7 @@ def call_view(card: Card) -> RenderableType:
     rows += [label("look", mark, "yellow") for mark in card.get("marks", ())]
     rows += [label("beside", other) for other in card.get("others", ())]
     if width := card.get("width"):
-        rows.append(label("for run", f"{width['words']}"))
+        rows.append(label("for more", f"{width['words']}"))
     if "definition" in card:
         rows.append(label("chain", f"{card['definition'][:12]}: this call of it, with what is known by now"))
         rows += [row for step in card["steps"] for row in call_part(step, step["args"], step["risk"])]

@@ -22,6 +22,7 @@ from langgraph.types import Command
 
 from planwright.approvals.decide import Answering, Offered
 from planwright.approvals.limit_gate import LimitGates
+from planwright.approvals.notices.notifier import Notifier
 from planwright.approvals.review import Reviewer
 from planwright.checkpoints.saver import LEASE_KEY, PAID_KEY
 from planwright.domain.errors import RunError, StoreFailed
@@ -92,11 +93,10 @@ class Door:
         self.settings, self.stores, self.redactor = settings, stores, redactor
         self.langsmith = LangSmithRuns(settings.tracing, redactor)
         self.arrivals = Arrivals(settings, stores, redactor)
-        self.answering = Answering(stores, reviewer)
+        self.answering, self.notifier = Answering(stores, reviewer), Notifier(settings, stores, redactor)
         self.control, self.clock = Control(stores), stores.time.now
         self.versions = RunVersions(stores.database, parts.versions, settings.sessions.on_change)
-        self._watching = Watching(stores, settings.sessions)
-        self._limits = LimitGates(stores, settings)
+        self._watching, self._limits = Watching(stores, settings.sessions), LimitGates(stores, settings)
         self.working: dict[str, Invocation] = {}
         self._fences_kept = False
         self.pauses: dict[str, Standstill] = {}  # why runs that it left stand still, by thread; told once

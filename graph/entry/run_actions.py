@@ -43,7 +43,6 @@ class RunActions(Compiled):
         servers: ToolServers,
         undoing: Undoing,
         single_calls: SingleCalls,
-        notifier: Notifier,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -51,7 +50,6 @@ class RunActions(Compiled):
         self.servers = servers
         self.undoing = undoing
         self.single_calls = single_calls
-        self.notifier = notifier
         self.loop = loop
         self.router = router
 
@@ -59,6 +57,11 @@ class RunActions(Compiled):
     def stores(self) -> Stores:
         """Where this agent keeps its runs."""
         return self.door.stores
+
+    @property
+    def notifier(self) -> Notifier:
+        """Who tells people what waits for them."""
+        return self.door.notifier
 
     async def atake_over(self, thread_id: str) -> str:
         """Take a thread's run from the process that holds it, and name that; go on with `invoke(None, …)`.
