@@ -28,6 +28,16 @@ def differs(instead: str) -> Callable[[Test], Test]:
     return mark
 
 
+def restates(*sources: str) -> Callable[[Test], Test]:
+    """Note on a test which public tests or examples of LangChain it plays (`langchain_hitl.json`)."""
+
+    def mark(test: Test) -> Test:
+        test.restates = (*getattr(test, "restates", ()), *sources)  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
 @dataclass(frozen=True)
 class Play:
     """An agent and the scene that it plays in."""
