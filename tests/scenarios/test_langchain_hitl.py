@@ -25,7 +25,7 @@ from tests.scenarios.conftest import Scene
 
 LISTED: dict[str, Any] = json.loads(Path(__file__).with_name("langchain_hitl.json").read_text("utf-8"))
 CASES: list[dict[str, Any]] = LISTED["cases"]
-MODULES = ("tests.scenarios.test_langchain_hitl_tools", "tests.documented.test_human_in_the_loop")
+MODULES = ("tests.scenarios.test_langchain_hitl_tools", "tests.documented.test_human_in_the_loop_middleware")
 ALLOW_ALL = '[[rule]]\ndecide = "allow"\n'
 
 
@@ -64,7 +64,9 @@ def check_question(asked: Any, case: Mapping[str, Any]) -> None:
     requests, configs = asked.value["action_requests"], asked.value["review_configs"]
     assert [request["name"] for request in requests] == case["asked"]
     assert {config["action_name"] for config in configs} == set(case["asked"])
-    assert all(config["allowed_decisions"] == case.get("allowed", config["allowed_decisions"]) for config in configs)
+    assert all(
+        config["allowed_decisions"] == case.get("allowed", config["allowed_decisions"]) for config in configs
+    )
     assert [request["args"] for request in requests] == case.get(
         "asked_args", [request["args"] for request in requests]
     )
@@ -129,7 +131,7 @@ def test_each_of_them_is_restated_or_has_a_reason_and_the_guide_counts_them() ->
     played = [sum(name in holds for name in names) for names in (tests, examples)]
     hold = [sum(holds.get(name, False) for name in names) for names in (tests, examples)]
     line = (
-        f"Of the {len(tests)} public tests of its middleware {played[0]} are restated and {hold[0]} hold, of "
-        f"{len(examples)} documented examples {played[1]} and {hold[1]}"
+        f"Of the {len(tests)} public tests of LangChain's middleware {played[0]} are restated and {hold[0]} hold,"
+        f" of {len(examples)} documented examples {played[1]} and {hold[1]}"
     )
     assert line in " ".join(GUIDE.read_text("utf-8").split())

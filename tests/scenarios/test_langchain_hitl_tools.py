@@ -1,4 +1,4 @@
-"""The public cases of LangChain's HumanInTheLoopMiddleware that need a tool, a file or a door of their own."""
+"""The public cases of LangChain's HumanInTheLoopMiddleware that need more than calls and answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from langgraph.types import Command
 from pydantic import JsonValue
 
 from planwright.capabilities.call_context import CallContext
-from planwright.capabilities.descriptions import ArgumentDescription
 from planwright.capabilities.declaration import capability
+from planwright.capabilities.descriptions import ArgumentDescription
 from planwright.domain.errors import GateError, SetupError
 from planwright.graph.agent import Agent
 from planwright.models.scripted import ScriptedModel
@@ -36,7 +36,9 @@ def with_tools(scene: Scene, made: BaseTool) -> tuple[Agent, ScriptedModel]:
     model = ScriptedModel(replies=[scene.calls(("mail", {"to": "alice"})), "the answer"])
     rules = {"tool_risk": "Low"}
     agent = scene.agent(model=model, tools=[made], planning={"mode": "auto"}, approval=rules)
-    assert [asked.value["action_requests"][0]["name"] for asked in scene.ask(agent)["__interrupt__"]] == ["mail"]
+    assert [asked.value["action_requests"][0]["name"] for asked in scene.ask(agent)["__interrupt__"]] == [
+        "mail"
+    ]
     return agent, model
 
 
@@ -55,11 +57,11 @@ def result(output: Mapping[str, Any]) -> ToolMessage:
 def test_a_rule_with_a_mistake_does_not_open_the_gate_but_stops_the_agent(scene: Scene, rule: str) -> None:
     text = f'[[rule]]\nmatch.capability = "work.write"\n{rule}\n[[rule]]\ndecide = "allow"\n'
     (scene.workspace / "policy.toml").write_text(text, "utf-8")
-    with pytest.raises(SetupError, match="policy.toml"):
+    with pytest.raises(SetupError, match=r"policy\.toml"):
         scene.agent()
 
 
-@restates(f"{PREFIX}single_tool_respond", "test_decision_schema_with_one_decision_is_a_plain_object")
+@restates(f"{PREFIX}single_tool_respond")
 def test_a_question_of_a_model_takes_words_and_no_yes(scene: Scene) -> None:
     plan = scene.plan({"id": "look", "description": "Find out", "tool_hints": ["work.read"]})
     question = scene.calls(("clarify", {"questions": ["Which colour?"]}))
@@ -73,14 +75,18 @@ def test_a_question_of_a_model_takes_words_and_no_yes(scene: Scene) -> None:
     ]
     with pytest.raises(GateError, match="answer it in words"):
         scene.answer(agent, {"decisions": [APPROVE]})
-    assert scene.answer(agent, {"decisions": [{"type": "respond", "message": "blue"}]})["status"] == "completed"
+    assert (
+        scene.answer(agent, {"decisions": [{"type": "respond", "message": "blue"}]})["status"] == "completed"
+    )
     (told,) = (message for message in model.prompts[2] if isinstance(message, ToolMessage))
     assert (told.text, told.status, told.name, told.tool_call_id) == ("blue", "success", "clarify", "c0")
 
 
 @restates(f"{PREFIX}edit_annotates_list_content")
 @pytest.mark.parametrize(
-    "blocks", [[{"type": "text", "text": "sent"}], [{"type": "text", "text": "a"}, "b"], ["sent"], []], ids=str
+    "blocks",
+    [[{"type": "text", "text": "sent"}], [{"type": "text", "text": "a"}, "b"], ["sent"], []],
+    ids=str,
 )
 def test_a_result_in_blocks_stands_behind_the_note(scene: Scene, blocks: list[Any]) -> None:
     def mail(to: str) -> list[Any]:
@@ -104,25 +110,17 @@ def test_a_command_with_a_message_stands_behind_the_note(scene: Scene) -> None:
     assert told.index(NOTE) < told.index("sent to bob")
 
 
-@restates("test_per_call_needs_a_tool_call_id")
-def test_a_call_without_an_id_is_given_one(scene: Scene) -> None:
-    reply = {"tool_calls": [{"name": "work__write", "args": {"name": "a"}, "id": None}]}
-    agent = scene.agent(reply, "the answer", planning={"mode": "auto"}, approval={"tool_risk": "Low"})
-    scene.ask(agent)
-    output = scene.answer(agent, {"decisions": [APPROVE]})
-    made = next(message for message in output["messages"] if getattr(message, "tool_calls", None))
-    assert made.tool_calls[0]["id"] == result(output).tool_call_id
-    assert scene.done == ["a"]
-
-
-@restates(f"{PREFIX}description_as_callable", "test_per_call_description_factory_gets_the_graph_runtime")
-@restates("class: description")
+@restates(
+    f"{PREFIX}description_as_callable",
+    "test_per_call_description_factory_gets_the_graph_runtime",
+    "class: description",
+)
 def test_a_rule_says_why_and_a_tool_what_it_is_about(scene: Scene) -> None:
     async def about(args: Mapping[str, JsonValue], call: CallContext) -> Mapping[str, ArgumentDescription]:
         return {"id": ArgumentDescription(f"door {args['id']} of {call.settings.workspace.name}")}
 
     @capability("doors.open", mode="local_write", describe=about)
-    def open_door(id: int) -> str:  # noqa: A002 - as a tool would have it
+    def open_door(id: int) -> str:
         """Open a door."""
         return f"{id} is open"
 
