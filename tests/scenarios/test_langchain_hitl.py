@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import AnyMessage
+from langchain_core.messages import BaseMessage
 from langgraph.types import Command
 
 from planwright.domain.errors import GateError
@@ -74,7 +74,7 @@ def check_question(asked: Any, case: Mapping[str, Any]) -> None:
         assert words in request["description"]
 
 
-def check_conversation(messages: Sequence[AnyMessage], case: Mapping[str, Any]) -> None:
+def check_conversation(messages: Sequence[BaseMessage], case: Mapping[str, Any]) -> None:
     """Every call stands as the model made it, and is answered behind it, in order, by its id."""
     made = [message for message in messages if getattr(message, "tool_calls", None)]
     assert [
@@ -131,7 +131,7 @@ def test_each_of_them_is_restated_or_has_a_reason_and_the_guide_counts_them() ->
     played = [sum(name in holds for name in names) for names in (tests, examples)]
     hold = [sum(holds.get(name, False) for name in names) for names in (tests, examples)]
     line = (
-        f"Of the {len(tests)} public tests of LangChain's middleware {played[0]} are restated and {hold[0]} hold,"
-        f" of {len(examples)} documented examples {played[1]} and {hold[1]}"
+        f"Of the {len(tests)} public tests of LangChain's middleware {played[0]} are restated and {hold[0]}"
+        f" hold, of {len(examples)} documented examples {played[1]} and {hold[1]}"
     )
     assert line in " ".join(GUIDE.read_text("utf-8").split())
