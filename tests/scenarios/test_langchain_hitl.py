@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
 from langgraph.types import Command
 
 from planwright.domain.errors import GateError
@@ -74,14 +73,13 @@ def check_question(asked: Any, case: Mapping[str, Any]) -> None:
         assert words in request["description"]
 
 
-def check_conversation(messages: Sequence[BaseMessage], case: Mapping[str, Any]) -> None:
+def check_conversation(messages: Sequence[Any], case: Mapping[str, Any]) -> None:
     """Every call stands as the model made it, and is answered behind it, in order, by its id."""
     made = [message for message in messages if getattr(message, "tool_calls", None)]
     assert [
-        [[call["name"].replace("__", "."), call["args"]] for call in message.tool_calls]  # type: ignore[union-attr]
-        for message in made
+        [[call["name"].replace("__", "."), call["args"]] for call in message.tool_calls] for message in made
     ] == case["replies"]
-    pairs = [(call["id"], call["name"]) for message in made for call in message.tool_calls]  # type: ignore[union-attr]
+    pairs = [(call["id"], call["name"]) for message in made for call in message.tool_calls]
     results = [message for message in messages if message.type == "tool"]
     assert [(message.tool_call_id, message.name) for message in results] == pairs
     for message, (status, words) in zip(results, case["told"], strict=True):
