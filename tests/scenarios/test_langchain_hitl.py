@@ -90,7 +90,7 @@ def check_conversation(messages: Sequence[Any], case: Mapping[str, Any]) -> None
     assert all(told.count(word) == 1 for word in case.get("once", ()))
 
 
-@pytest.mark.sampled(24)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_what_their_case_says_holds_at_our_gate(case: dict[str, Any], scene: Scene) -> None:
     how = case.get("how", "")
