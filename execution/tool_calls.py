@@ -162,7 +162,7 @@ class CallReader:
             step = await self._verify(call.name, dict(args), tools, old.step.id, context)
         except CapabilityRejected as refused:
             return call.model_copy(update={"checked": None, "error": str(refused)})
-        fixed = {name: getattr(old, name) for name in ("uid", "asked_with", "reason", "done_before")}
+        fixed = {name: getattr(old, name) for name in ("uid", "asked_with", "reason", "done_before", "pin")}
         step = step.model_copy(update={**fixed, "gated": True, "asks": True})
         return call.model_copy(update={"checked": step, "edited": True})
 

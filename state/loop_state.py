@@ -68,6 +68,8 @@ class ToolCall(BaseModel):
     """Why it could not be verified before the effects in front of it are made: then it is tried again."""
     edited: bool = False
     """Whether a person gave it other arguments than its model, at its gate."""
+    words: str = ""
+    """What a person said who let it be made; else ""."""
     left_out: bool = False
     """Whether a person left it out and let others of its reply be made: those do not wait for it."""
     reads: bool = False

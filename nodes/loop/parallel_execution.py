@@ -155,8 +155,9 @@ def outcome(gate: Gate, uid: str) -> dict[str, object]:
     if answered:
         words = (over.reason if over else gate.reason) or ""
         return {"answer": words} if gate.kind == "info" else {"answer": words, "checked": None}
-    left_out = over is not None and gate.status == "approved" and not over.makes_it
-    return {"error": why_not_called(gate, uid), "left_out": left_out}
+    if not (why := why_not_called(gate, uid)):
+        return {"words": gate.words_with(uid)}
+    return {"error": why, "left_out": gate.status == "approved"}
 
 
 def why_not_called(gate: Gate, uid: str) -> str:

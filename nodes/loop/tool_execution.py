@@ -21,6 +21,7 @@ from planwright.state.loop_state import CallDoubt, CallTask, LoopUpdate, ToolCal
 from planwright.state.node import Node
 
 EDITED = "made with other arguments, by a person: "
+APPROVED = "a person approved it, and says: "
 LONGEST_ERROR = 1_000
 """Letters of an error that a model is told; all that is kept of it stands on record."""
 
@@ -73,7 +74,8 @@ async def call_answer(
     call: ToolCall, result: StepResult, runner: StepRunner, limit: int, *, ours: bool = False
 ) -> ToolMessage:
     """Phrase a result for the model: shortened, or the error it can react to."""
-    note = f"{EDITED}{json_text(call.step.step.params)}\n" if call.edited else ""
+    edit = f"{EDITED}{json_text(call.step.step.params)}\n" if call.edited else ""
+    note = edit + (f"{APPROVED}{call.words}\n" if call.words else "")
     if result.status == "completed":
         return tool_message(call, note + await shown_output(result, runner, limit), ours=ours)
     error = f"{note}{result.code}: {shorten(result.error, LONGEST_ERROR)}"

@@ -33,7 +33,7 @@ def acceptable(gate: Gate, decision: Decision) -> None:
         takes = f"it takes: {', '.join(gate.allowed)}"
         if decision.answer == "respond" and "edit" in gate.allowed:
             takes = f"use edit: planwright edit {gate.gate_id} · {takes}"
-        if decision.answer == "approve":
+        if decision.answer == "approve" and gate.kind == "escalation":
             why = "policy or safety failed, and that is never accepted"
         if gate.doubts:
             why, takes = f"{len(gate.doubts)} effects are in doubt, one by one", how_to_decide(gate.gate_id)

@@ -30,6 +30,8 @@ _OVER_DOUBTS: dict[int, tuple[GateAnswer, ...]] = {0: ("reject",), 1: ("approve"
 
 _OF_THE_WORLD = frozenset(("brought", "described", "rewrites"))
 """What a step of a plan shows that its plan does not say."""
+UNASKED = frozenset(("plan", "policy", "rule"))
+"""Channels of decisions that follow from one before: the words of such a decision are not a person's."""
 EXTEND = "extend_budget"
 """What a gate asks for where a limit of a run is reached, as its card names it."""
 
@@ -102,6 +104,12 @@ class Gate(BaseModel):
         """Find what was decided over the call of a step alone; None where all were decided together."""
         decided = zip(self.calls, self.by_call, strict=False)
         return next((decision for call, decision in decided if call.get("uid") in (uid, None)), None)
+
+    def words_with(self, uid: str) -> str:
+        """Return what a person said who let the call of a step be made; "" where none said anything."""
+        over = self.over_call(uid)
+        words = (over.reason if over else self.reason) or ""
+        return "" if self.channel in UNASKED else words.strip()
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:

@@ -28,6 +28,16 @@ def differs(instead: str) -> Callable[[Test], Test]:
     return mark
 
 
+def restates(*sources: str) -> Callable[[Test], Test]:
+    """Note on a test which public tests or examples of LangChain it plays (`langchain_hitl.json`)."""
+
+    def mark(test: Test) -> Test:
+        test.restates = sources  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
 @dataclass(frozen=True)
 class Play:
     """An agent and the scene that it plays in."""
@@ -87,3 +97,21 @@ def calling(scene: Scene) -> Play:
     calls = scene.calls(("work__wipe", {"name": "a"}), ("work__wipe", {"name": "b"}))
     model = ScriptedModel(replies=[calls, "the answer"])
     return Play(scene.agent(model=model, planning={"mode": "auto"}), scene, model)
+
+
+@pytest.fixture
+def two_calls(scene: Scene) -> Play:
+    """An agent that waits at one gate for two calls of a reply."""
+    calls = scene.calls(("work__write", {"name": "a"}), ("work__write", {"name": "b"}))
+    agent = scene.agent(calls, "the answer", planning={"mode": "auto"}, approval={"tool_risk": "Low"})
+    return Play(agent, scene)
+
+
+def request(play: Play) -> Any:
+    """Read what the first gate asks."""
+    return play.ask()["__interrupt__"][0].value
+
+
+def answer(play: Play, *decisions: Any) -> Any:
+    """Answer with decisions."""
+    return play.scene.answer(play.agent, {"decisions": list(decisions)})

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from planwright.domain.errors import GateError
 from planwright.models.scripted import ScriptedModel
-from tests.documented.conftest import Play, differs
+from tests.documented.conftest import Play, answer, differs, request
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.long
-
-
-def request(play: Play) -> Any:
-    """Read what the first gate asks."""
-    return play.ask()["__interrupt__"][0].value
-
-
-def answer(play: Play, *decisions: Any) -> Any:
-    """Answer with decisions."""
-    return play.scene.answer(play.agent, {"decisions": list(decisions)})
 
 
 def test_action_requests(two_calls: Play) -> None:
@@ -93,14 +81,6 @@ def test_respond(scene: Scene) -> None:
     assert answer(play, {"type": "respond", "message": "only on a Tuesday"})["__interrupt__"]
     assert "only on a Tuesday" in str(model.prompts[-1])
     assert scene.done == []
-
-
-@pytest.fixture
-def two_calls(scene: Scene) -> Play:
-    """An agent that waits at one gate for two calls of a reply."""
-    calls = scene.calls(("work__write", {"name": "a"}), ("work__write", {"name": "b"}))
-    agent = scene.agent(calls, "the answer", planning={"mode": "auto"}, approval={"tool_risk": "Low"})
-    return Play(agent, scene)
 
 
 def test_one_decision_for_each_action(two_calls: Play) -> None:

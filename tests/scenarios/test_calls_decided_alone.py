@@ -51,6 +51,32 @@ def test_what_is_left_out_does_not_keep_the_others_back_that_a_person_approved(s
     assert [json.loads(row["args"])["name"] for row in effects] == ["a", "other"]
 
 
+def test_what_a_person_says_with_a_yes_or_an_edit_is_read_by_the_model(scene: Scene) -> None:
+    agent, model = asking(scene, "a", "b", "c")
+    edited = edit("work.write", name="other") | {"message": "b is taken"}
+    scene.answer(agent, {"decisions": [APPROVE | {"message": "but no more of them"}, edited, APPROVE]})
+    assert scene.done == ["a", "other", "c"]
+    words = [text.partition("a person approved it, and says: ")[2].partition("\n")[0] for text in told(model)]
+    assert words == ["but no more of them", "b is taken", ""]
+
+
+def test_words_with_one_yes_for_all_are_read_with_each_call(scene: Scene) -> None:
+    agent, model = asking(scene, "a", "b")
+    scene.answer(agent, {"type": "approve", "message": "be quick", "remember": "run"})
+    assert ["says: be quick\n" in text for text in told(model)] == [True, True]
+
+
+def test_what_a_rule_says_for_a_person_is_not_told_as_their_words(scene: Scene) -> None:
+    replies = [scene.calls(("work__send", {"name": name, "to": "ann"})) for name in ("a", "b")]
+    model = ScriptedModel(replies=[*replies, "the answer"])
+    agent = scene.agent(model=model, planning={"mode": "auto"})
+    scene.ask(agent, "Write them")
+    scene.answer(agent, {"type": "approve", "remember": "run"})
+    assert scene.done == ["a>ann", "b>ann"]
+    assert [row["channel"] for row in scene.rows("SELECT channel FROM gates")] == ["python", "rule"]
+    assert "and says" not in "".join(told(model))
+
+
 def test_one_call_takes_an_edit_an_answer_and_a_no(scene: Scene) -> None:
     for decision, done in (
         (edit("work.write", name="other"), ["other"]),
