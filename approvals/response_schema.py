@@ -49,8 +49,11 @@ def response_schema(
     if doubts:
         response |= {"effects": {"type": "array", "minItems": doubts, "maxItems": doubts, "items": _EFFECT}}
     fields: dict[GateAnswer, dict[str, object]] = {
-        "approve": _remember(undeclared, scopes="edit" not in answers or bool(edits), unseen=unseen),
-        "edit": {"edited_action": _AMOUNT if amount else _edited_action(edits)},
+        "approve": {
+            "message": message,
+            **_remember(undeclared, scopes="edit" not in answers or bool(edits), unseen=unseen),
+        },
+        "edit": {"message": message, "edited_action": _AMOUNT if amount else _edited_action(edits)},
         "reject": {"message": message},
         "respond": response,
     }

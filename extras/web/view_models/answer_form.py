@@ -49,7 +49,7 @@ def _amount(text: str) -> float | str:
 def _holds(form: Mapping[str, Sequence[str]], gate: Gate) -> str | dict[str, object]:
     """Read what an approval holds for beyond this once: a scope, tools, what need not be shown."""
     scope = _only(form, "remember")
-    breadth = breadth_of(gate, partial(_only, form)) if scope else {}
+    breadth = breadth_of(gate, partial(_only, form))
     unseen = {"unseen": True} if gate.shown_later and _only(form, "unseen") else {}
     tools = {name: may for name in gate.undeclared if (may := _only(form, f"tool-{name}"))}
     if not (tools or unseen or breadth):

@@ -5,6 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
+from planwright.approvals.answers.binding import read_decision
+from planwright.domain.errors import GateError
+from planwright.extras.web.view_models.answer_form import answer_of
 from planwright.extras.web.view_models.breadth import breadth_choices, breadth_of
 from planwright.records.consent.gate import Gate
 
@@ -59,3 +64,11 @@ def test_what_was_ticked_and_typed_is_read() -> None:
         "most": "3",
     }
     assert breadth_of(gate(), lambda name: "") == {}
+
+
+def test_what_was_ticked_without_a_length_is_not_dropped_but_refused_at_the_door() -> None:
+    form = {"type": ["approve"], "plan_hash": ["h"], "remember": [""], "at-path": ["yes"]}
+    answer = answer_of(form, gate())
+    assert answer["remember"] == {"args": {"path": {"under": "notes"}}}
+    with pytest.raises(GateError, match="say a scope"):
+        read_decision(answer, "web")
