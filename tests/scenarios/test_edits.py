@@ -323,9 +323,9 @@ INVALID: dict[str, tuple[Edit, str]] = {
         ),
         r"unknown_capability \[a\]: there is no capability 'work.nope'",
     ),
-    "an agent without tools": (
+    "an agent without a task": (
         lambda plan: plan["steps"][0].update(capability="agent", params={}),
-        r"unknown_capability \[a\]",
+        r"bad_arguments \[a\]: nobody can tell what the step is to do",
     ),
     "not a number": (
         lambda plan: plan["steps"][0]["params"].update(name=float("nan")),
