@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from planwright.critic.evaluators import UNKNOWN
 from planwright.critic.ruling import why
 from planwright.domain.hashing import json_text
+from planwright.domain.references import NothingFound
 from planwright.domain.results import RunStatus, RunVerdict, StepResult, StepScore
 from planwright.domain.step_ends import CANCELLED
 from planwright.domain.verified_step import VerifiedStep
@@ -80,8 +81,9 @@ async def account_of_run(state: AgentState, stores: Stores) -> RunAccount:
 
 
 def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
-    """Name how a run ends, from the steps of its plan and the verdict."""
+    """Name how a run ends, from its steps and the verdict; a search that finds nothing is no fault."""
     statuses = [result.status for result in results.values()]
+    codes = {result.code for result in results.values()}
     if any(result.code == "budget_exceeded" for result in results.values()):
         return "budget_exceeded"
     if any(result.code == "timeout" for result in results.values()):
@@ -92,7 +94,7 @@ def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) 
         return "cancelled"
     if "failed" in statuses:
         return "failed"
-    if verdict is not None and verdict.verdict != "accept":
+    if verdict is not None and verdict.verdict != "accept" and NothingFound.code not in codes:
         return "escalated"
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
 

@@ -14,6 +14,7 @@ from planwright.critic.ruling import GRAVE
 from planwright.domain.doubt import UNDECIDED
 from planwright.domain.errors import EffectInDoubt
 from planwright.domain.hashing import sha256
+from planwright.domain.references import NothingFound
 from planwright.domain.results import RunVerdict, StepResult
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.consent.gate import gate_id
@@ -62,8 +63,8 @@ def needs_person(
     """Say whether a person has anything to decide over a run that the critic did not accept.
 
     They have not where a limit, a cancel or their own word has ended it; where a rule said no and nothing was
-    done (`acted`); and where steps only failed and nothing was done, by a fixed plan or without a model
-    (`can_plan`): there the reason is all there is.
+    done (`acted`); and where steps only failed, or found nothing, and nothing was done, by a fixed plan or
+    without a model (`can_plan`): there the reason is all there is.
     """
     pairs = [(entry, results[entry.uid]) for entry in checked if entry.uid in results]
     failed = [(entry, result) for entry, result in pairs if result.status == "failed"]
@@ -73,7 +74,8 @@ def needs_person(
     grave = any(result.code == EffectInDoubt.code or entry.mode in GRAVE for entry, result in open_)
     ended = {result.uid for _, result in pairs if result.status == "completed"}
     unaccepted = any(score.verdict == "escalate" for score in verdict.step_scores if score.uid in ended)
-    return grave or unaccepted or acted or bool(open_ and can_plan)
+    empty = any(result.code == NothingFound.code for _, result in pairs) and not can_plan
+    return grave or acted or (unaccepted and not empty) or bool(open_ and can_plan)
 
 
 def undoable(effects: Sequence[PastEffect], registry: Registry) -> list[str]:

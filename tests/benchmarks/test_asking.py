@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.asking import WAYS, mails, play_task
 from benchmarks.asking_tasks import TASKS
-from benchmarks.asking_world import World, unseen, world
+from benchmarks.asking_world import Talk, World, unseen, world
 
 pytestmark = pytest.mark.enable_socket
 CARD = {
@@ -41,6 +41,15 @@ def test_a_task_asks_once_by_each_way_and_its_card_has_every_value(outside: Worl
 @pytest.mark.long
 def test_five_mails_are_one_card(outside: World, tmp_path: Path) -> None:
     assert mails(outside, tmp_path) == 1
+
+
+def test_a_search_that_finds_nothing_asks_nobody_and_ends(outside: World, tmp_path: Path) -> None:
+    with outside.agent(tmp_path) as agent:
+        talk = Talk(agent)
+        assert talk.say("Search my emails for the newsletter, and save a summary of it to newsletter.md") == (
+            "completed_with_skips"
+        )
+    assert talk.cards == []
 
 
 def test_a_task_that_nobody_plans_fails_by_each_way(outside: World, tmp_path: Path) -> None:
