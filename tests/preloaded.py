@@ -36,7 +36,7 @@ LOADED = (
 CALLED = """
     anyio._backends._asyncio email_validator httpcore httpcore2
     langchain_core.messages.block_translators.langchain_v0 langchain_core.tracers.run_collector
-    langchain_core.tracers.stdout openai.resources.chat.completions
+    langchain_core.tracers.stdout openai.resources.chat.chat
     planwright.models.providers.langchain_class prompt_toolkit rapidfuzz.process typer._adapters
 """.split()
 
