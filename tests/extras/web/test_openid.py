@@ -232,7 +232,9 @@ def test_a_token_with_a_lie_is_refused(lie: str) -> None:
 def test_a_token_that_the_provider_has_not_signed_is_refused() -> None:
     head, body, signature = signed(good()).split(".")
     none = base64.urlsafe_b64encode(b'{"alg":"none","kid":"r"}').rstrip(b"=").decode()
-    public = OctKey.import_key(base64.b64encode(rsa_key("r").as_pem(private=False)))  # taken for a shared secret
+    public = OctKey.import_key(
+        base64.b64encode(rsa_key("r").as_pem(private=False))
+    )  # taken for a shared secret
     forged = base64.urlsafe_b64encode(json.dumps(good() | {"sub": "2"}).encode()).rstrip(b"=").decode()
     for token in (
         f"{none}.{body}.",
