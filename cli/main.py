@@ -26,6 +26,7 @@ from planwright.cli.commands import (
     usage,
     workspaces,
 )
+from planwright.cli.commands.called import called
 from planwright.cli.commands.help_page import Commands
 from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
@@ -264,7 +265,7 @@ def main() -> None:
     sys.excepthook = _traceback  # kept by what get_command gives; calling the app would put its own in place
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: the screen is left whole
     try:
-        typer.main.get_command(app)()
+        typer.main.get_command(called(app, sys.argv[1:]))()
     except PlanwrightError as error:
         from planwright.cli.refusal import print_refusal
 

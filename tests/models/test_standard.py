@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from langchain_core.language_models import BaseChatModel
 from langchain_tests.integration_tests import ChatModelIntegrationTests
 from langchain_tests.unit_tests import ChatModelUnitTests
 
 from planwright.extras.offline.model import OfflineModel
 from planwright.models.scripted import ScriptedModel
+
+
+@pytest.fixture
+def vcr() -> None:
+    """Recorded replies: none, and the one test that replays them says that it is skipped for that."""
 
 
 class Plain:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +175,8 @@ async def test_who_fails_ten_times_in_a_minute_waits(make_stage: MakeStage) -> N
     assert len(await rows(stage)) == 10
 
 
-RSA, EC, OTHER = RSAKey.generate_key(2048), ECKey.generate_key("P-256"), RSAKey.generate_key(2048)
+EC = ECKey.generate_key("P-256")
 SETTINGS = SignInSettings(issuer="https://login.example.com", client_id="planwright")
-KEYS = {"keys": [RSA.as_dict(private=False, kid="r"), EC.as_dict(private=False, kid="e")]}
 GOOD: dict[str, Any] = {"iss": SETTINGS.issuer, "aud": "planwright", "nonce": "n", "sub": "1"}
 LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "issuer": lambda claims: claims | {"iss": "https://login.example.com/"},
@@ -192,40 +192,55 @@ LIES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
+@cache
+def rsa_key(name: str) -> RSAKey:
+    """Make a key for RSA at its first use: a third of a second, of which collecting is to spend none."""
+    return RSAKey.generate_key(2048, {"kid": name})
+
+
+@cache
+def keys() -> dict[str, Any]:
+    """Make the public keys of the provider, as it lists them."""
+    return {"keys": [rsa_key("r").as_dict(private=False), EC.as_dict(private=False, kid="e")]}
+
+
 def good() -> dict[str, Any]:
     """Make claims that hold for ten minutes."""
     return GOOD | {"exp": int(time.time()) + 600}
 
 
-def signed(claims: dict[str, Any], key: Any = RSA, algorithm: str = "RS256", kid: str = "r") -> str:
-    """Sign claims as an ID token."""
-    return jwt.encode({"alg": algorithm, "kid": kid}, claims, key, algorithms=[algorithm])
+def signed(claims: dict[str, Any], key: Any = None, algorithm: str = "RS256", kid: str = "r") -> str:
+    """Sign claims as an ID token, with the RSA key of the provider unless another is named."""
+    header = {"alg": algorithm, "kid": kid}
+    return jwt.encode(header, claims, key or rsa_key("r"), algorithms=[algorithm])
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "key", "kid"), [("RS256", RSA, "r"), ("PS256", RSA, "r"), ("ES256", EC, "e")]
+    ("algorithm", "key", "kid"), [("RS256", None, "r"), ("PS256", None, "r"), ("ES256", EC, "e")]
 )
 def test_a_token_of_the_provider_is_read(algorithm: str, key: Any, kid: str) -> None:
     token = signed(good(), key, algorithm, kid)
-    assert claims_of(token, KEYS, SETTINGS, "n")["sub"] == "1"
+    assert claims_of(token, keys(), SETTINGS, "n")["sub"] == "1"
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_token_with_a_lie_is_refused(lie: str) -> None:
     with pytest.raises(SignInFailed, match=r"ClaimError|TokenError"):
-        claims_of(signed(LIES[lie](good())), KEYS, SETTINGS, "n")
+        claims_of(signed(LIES[lie](good())), keys(), SETTINGS, "n")
 
 
 def test_a_token_that_the_provider_has_not_signed_is_refused() -> None:
     head, body, signature = signed(good()).split(".")
     none = base64.urlsafe_b64encode(b'{"alg":"none","kid":"r"}').rstrip(b"=").decode()
-    public = OctKey.import_key(base64.b64encode(RSA.as_pem(private=False)))  # taken for a shared secret
+    public = OctKey.import_key(
+        base64.b64encode(rsa_key("r").as_pem(private=False))
+    )  # taken for a shared secret
     forged = base64.urlsafe_b64encode(json.dumps(good() | {"sub": "2"}).encode()).rstrip(b"=").decode()
     for token in (
         f"{none}.{body}.",
         f"{none}.{body}.{signature}",
         signed(good(), public, "HS256"),
-        signed(good(), OTHER),
+        signed(good(), rsa_key("another")),
         signed(good(), kid="e"),
         f"{head}.{forged}.{signature}",
         f"{head}.{body}.",
@@ -233,11 +248,11 @@ def test_a_token_that_the_provider_has_not_signed_is_refused() -> None:
         "",
     ):
         with pytest.raises(SignInFailed):
-            claims_of(token, KEYS, SETTINGS, "n")
+            claims_of(token, keys(), SETTINGS, "n")
     none_of_ours: list[dict[str, Any]] = [{}, {"keys": []}, {"keys": [{}]}, {"keys": 3}]
-    for keys in none_of_ours:
+    for listed in none_of_ours:
         with pytest.raises(SignInFailed):
-            claims_of(signed(good()), keys, SETTINGS, "n")
+            claims_of(signed(good()), listed, SETTINGS, "n")
 
 
 def test_an_address_counts_where_it_is_verified() -> None:

@@ -33,6 +33,16 @@ def test_it_can_do_what_the_model_can_and_nothing_else() -> None:
             assert (getattr(type(behind), name) is base) == (getattr(type(model), name) is base)
 
 
+async def test_each_keeps_its_own_secrets_though_their_class_is_made_once() -> None:
+    model = ScriptedModel(replies=[f"{PLAIN} other-secret-7"])
+    first, second = redacting(model, CLEAN), redacting(model, Redactor({"OTHER": "other-secret-7"}))
+    assert type(first) is type(second)
+    assert (await first.ainvoke("a")).text == "[REDACTED PLAIN] other-secret-7"
+    both = redacting(second, CLEAN)
+    assert (await both.ainvoke("a")).text == "[REDACTED PLAIN] [REDACTED OTHER]"
+    assert (await second.ainvoke("a")).text == f"{PLAIN} [REDACTED OTHER]"
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_no_streamed_reply_shows_a_secret_in_whatever_pieces(shape: str) -> None:
     text = shown(shape)
