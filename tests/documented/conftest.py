@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 from langchain_core.messages import BaseMessage
+from pydantic import Field
 
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.conftest import Scene
@@ -91,7 +92,7 @@ class Play:
 class StumblingModel(ScriptedModel):
     """A scripted model whose provider cannot be reached, at some of its requests."""
 
-    away: list[int] = []
+    away: list[int] = Field(default_factory=list)
     """Numbers of the requests that fail, from 1; each entry fails once."""
 
     def _reply(self, messages: list[BaseMessage]) -> str | dict[str, Any]:

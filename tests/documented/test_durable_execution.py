@@ -57,8 +57,8 @@ def test_resume_after_an_error(scene: Scene) -> None:
 
 
 @differs(
-    "where it cannot be reached, it is tried again, and then the run is paused, and says so: `invoke(None)` goes "
-    "on; after an error that would come again, the run ends as `failed`, with the reason as its answer"
+    "where it cannot be reached, it is tried again, and then the run is paused, and says so: `invoke(None)` "
+    "goes on; after an error that would come again, the run ends as `failed`, with the reason as its answer"
 )
 @pytest.mark.parametrize("number", [1, 2, 4], ids=["first", "second", "last"])
 def test_resume_after_an_error_of_the_provider(scene: Scene, number: int) -> None:

@@ -31,8 +31,8 @@ def test_values(typical: Play) -> None:
 
 
 @differs(
-    "nodes that follow each other and ask nobody share a superstep, under the name of the first; `tasks`, `debug` and "
-    "breakpoints show each"
+    "nodes that follow each other and ask nobody share a superstep, under the name of the first; `tasks`, "
+    "`debug` and breakpoints show each"
 )
 def test_updates(typical: Play) -> None:
     """`updates` streams what each node returned, by its name."""
