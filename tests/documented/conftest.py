@@ -94,21 +94,23 @@ class StumblingModel(ScriptedModel):
 
     away: list[int] = Field(default_factory=list)
     """Numbers of the requests that fail, from 1; each entry fails once."""
+    error: Exception = ConnectionRefusedError("connection refused")
+    """What a request that fails raises."""
 
     def _reply(self, messages: list[BaseMessage]) -> str | dict[str, Any]:
         if (number := len(self.prompts) + 1) in self.away:
             self.away.remove(number)
-            raise ConnectionRefusedError("connection refused")
+            raise self.error
         return super()._reply(messages)
 
 
-def loop_of(scene: Scene, *names: str, away: Sequence[int] = (), turns: int = 1) -> Play:
+def loop_of(scene: Scene, *names: str, away: Sequence[int] = (), turns: int = 1, **more: Any) -> Play:
     """Build an agent in a loop that makes a call a turn of its model, and has had all turns but the last."""
     calls = [
         {"content": "", "tool_calls": [{"name": "work__read", "args": {"name": name}, "id": f"c{number}"}]}
         for number, name in enumerate(names)
     ]
-    model = StumblingModel(replies=[*calls, "the answer"] * turns, away=list(away))
+    model = StumblingModel(replies=[*calls, "the answer"] * turns, away=list(away), **more)
     agent: Any = scene.agent(model=model, planning={"mode": "never"})
     for _ in range(turns - 1):
         agent.invoke(MESSAGE, scene.config)

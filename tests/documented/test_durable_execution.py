@@ -58,7 +58,7 @@ def test_resume_after_an_error(scene: Scene) -> None:
 
 @differs(
     "where it cannot be reached, it is tried again, and then the run is paused, and says so: `invoke(None)` "
-    "goes on; after an error that would come again, the run ends as `failed`, with the reason as its answer"
+    "goes on"
 )
 @pytest.mark.parametrize("number", [1, 2, 4], ids=["first", "second", "last"])
 def test_resume_after_an_error_of_the_provider(scene: Scene, number: int) -> None:
@@ -68,10 +68,25 @@ def test_resume_after_an_error_of_the_provider(scene: Scene, number: int) -> Non
     assert scene.done == ["r1", "r2", "r3"][: number - 1]
     waiting = play.agent.get_state(play.config, subgraphs=True)
     assert (waiting.next, waiting.tasks[0].state.next) == (("agentic_loop",), ("llm_invoker",))
+    assert play.model is not None
     restarted = scene.agent(*play.model.replies[number - 1 :], planning={"mode": "never"})
     output = restarted.invoke(None, play.config)
     assert (output["answer"], scene.done) == ("the answer", ["r1", "r2", "r3"])
     assert [message.type for message in output["messages"]] == play.types
+
+
+@differs(
+    "the run ends as `failed`, with the reason as its answer; what it did is kept, and a new message goes on"
+)
+def test_an_error_that_would_come_again(scene: Scene) -> None:
+    """An error that the class of a model raises is raised by `invoke`, and `invoke(None)` goes on from it."""
+    play = loop_of(scene, "r1", "r2", "r3", away=[3] * 100, error=ValueError("a bug"))
+    output = play.ask()
+    assert (output["status"], scene.done) == ("failed", ["r1", "r2"])
+    assert "a bug" in output["answer"]
+    assert play.agent.invoke(None, play.config)["status"] == "failed"
+    again = scene.agent("the answer", planning={"mode": "never"}).invoke(MESSAGE, play.config)
+    assert (again["answer"], scene.done) == ("the answer", ["r1", "r2"])
 
 
 def test_finished_tasks_are_not_repeated(waiting: Play) -> None:

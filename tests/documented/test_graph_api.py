@@ -129,6 +129,7 @@ def test_recursion_limit(reading: Play) -> None:
     assert reading.agent.invoke(None, reading.config)["answer"] == "the answer"
 
 
+@differs("the nodes around a loop need 6 themselves, so a loop of one call takes 6, not 4")
 @pytest.mark.parametrize("calls", [1, 3, 6])
 def test_recursion_limit_of_a_loop(scene: Scene, calls: int) -> None:
     """`recursion_limit` bounds a subgraph as well: a loop of n calls takes 2n + 2, as in `create_agent`."""
@@ -140,6 +141,13 @@ def test_recursion_limit_of_a_loop(scene: Scene, calls: int) -> None:
     assert scene.done == names
     other = {"configurable": {"thread_id": "other"}, "recursion_limit": enough}
     assert loop_of(scene, *names).agent.invoke(MESSAGE, other)["answer"] == "the answer"
+
+
+@differs("it counts as none: it is LangChain's own default, which a chain around an agent hands on unasked")
+def test_recursion_limit_of_langchain(scene: Scene) -> None:
+    """A `recursion_limit` of 25 bounds a call as any other does."""
+    play = loop_of(scene, *(f"r{number}" for number in range(13)))
+    assert play.agent.invoke(MESSAGE, {**play.config, "recursion_limit": 25})["answer"] == "the answer"
 
 
 def test_mermaid(reading: Play) -> None:
