@@ -136,6 +136,8 @@ class Capability:
     """Whether its result holds only what the program itself, or whoever called, has written."""
     source: Callable[..., object] | type | None = None
     """What its code is in, where that is not `function`: the tool behind a wrapper; else None."""
+    has_callbacks: bool = False
+    """Whether what it calls tells the callbacks of the config itself, as a tool of LangChain does."""
     server: str = ""
     """Name of the MCP server of a tool; "" for what is no such tool."""
     has_data: Callable[[], bool] | None = None

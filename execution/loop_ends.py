@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 from pydantic import JsonValue
 
@@ -24,9 +25,13 @@ STAGES = 1000  # of the calls of a reply, one after another
 Loop = CompiledStateGraph[Any, Any, Any, Any]
 
 
-def supersteps(settings: Settings) -> int:
-    """Count the supersteps a loop may take: at most six a turn, and six more for each stage of its calls."""
-    return 6 * STAGES * settings.execution.max_tool_iterations_hard_limit + 10
+def limited(config: RunnableConfig, settings: Settings) -> RunnableConfig:
+    """Bound the supersteps of a loop: six a turn, and six more for each stage of its calls.
+
+    A caller's lower `recursion_limit` bounds it as well, as LangGraph bounds each subgraph.
+    """
+    most = 6 * STAGES * settings.execution.max_tool_iterations_hard_limit + 10
+    return {**config, "recursion_limit": min(most, config.get("recursion_limit", most))}
 
 
 def loop_outcome(final_state: Mapping[str, Any]) -> LoopOutcome:

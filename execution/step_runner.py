@@ -28,6 +28,7 @@ from planwright.domain.schedule import cascade_decision
 from planwright.domain.step_ends import bare_result
 from planwright.domain.verified_step import VerifiedStep
 from planwright.execution.alternative import Alternative
+from planwright.execution.call_events import with_callbacks
 from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import BegunEffects, completed, full_output
@@ -220,7 +221,8 @@ class StepRunner:
                 listener = CallListener(may_retry, looked_up, keep, check_turn, invocation.check_cancelled)
                 call = partial(self.gateway.call, checked.step.capability or "", args, listener=listener)
                 with noting() as notes:
-                    output = await self._questions.answered(site, call, invocation)
+                    making = partial(self._questions.answered, site, call, invocation)
+                    output = await with_callbacks(making, self.gateway, checked, args, fields)
             done = await completed(checked, output, args, self._stores.blobs, self._limit)
             result = done.model_copy(update={"note": "; ".join(notes)})
         except RunStopped:

@@ -12,7 +12,7 @@ from planwright.approvals.call_gate import CallGates
 from planwright.domain.envelope import LaneEnvelope
 from planwright.execution.grants import Grants, LoopTools
 from planwright.execution.lane_envelope import Envelopes
-from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
+from planwright.execution.loop_ends import Loop, limited, loop_outcome
 from planwright.execution.step_runner import StepRunner
 from planwright.execution.tool_calls import CallReader
 from planwright.graph.wiring import Graph, add_branch, add_node
@@ -72,7 +72,7 @@ def build_loop(
     envelopes = Envelopes(stores.work, runner.gateway.registry)
 
     async def open_lane(opening: LoopInput, config: RunnableConfig) -> tuple[LoopOutcome, LaneEnvelope]:
-        work = compiled.ainvoke(opening, {**config, "recursion_limit": supersteps(settings)})
+        work = compiled.ainvoke(opening, limited(config, settings))
         ended = await parked_if_drained(work)
         run_id = invocation_of(config).run_id
         return loop_outcome(ended), await envelopes.of(opening["loop"], ended, run_id)

@@ -80,6 +80,7 @@ def from_tool(brought: object) -> Capability:
         tags=tuple(tool.tags or ()),
         declared=declared is not None,
         context_parameter="planwright_call",
+        has_callbacks=True,
         result_schema=ANY_RESULT.json_schema(),
         source=getattr(tool, "coroutine", None) or getattr(tool, "func", None) or type(tool),
     )

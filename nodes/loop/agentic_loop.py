@@ -8,7 +8,7 @@ from langchain_core.messages import AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 
 from planwright.domain.plan import CLOSING
-from planwright.execution.loop_ends import Loop, loop_outcome, supersteps
+from planwright.execution.loop_ends import Loop, limited, loop_outcome
 from planwright.execution.tool_offer import only_asks
 from planwright.models.conversation.answer import emit_messages
 from planwright.models.conversation.thread_messages import last_results, of_calls, of_thread
@@ -32,7 +32,6 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
     A run whose every effect was refused ends so, whatever the model says of it; one that was to answer a
     question, and has read for that, does not.
     """
-    limit = supersteps(settings)
 
     async def agentic_loop(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation = invocation_of(config)
@@ -43,7 +42,7 @@ def agentic_loop(subgraph: Loop, stores: Stores, settings: Settings) -> Node[Age
         loop = LoopTask(lane="main", goal=state["request"], route=route, tools=tools)
         before = _opening(state)
         opening = LoopInput(loop=loop, conversation=before, compacted=state.get("compacted"))
-        work = subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+        work = subgraph.ainvoke(opening, limited(config, settings))
         ended = await parked_if_drained(work)
         outcome = loop_outcome(ended)
         calls = await _calls_of(ended["conversation"][len(before) :], invocation.run_id, config)

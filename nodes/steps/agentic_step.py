@@ -9,7 +9,7 @@ from planwright.domain.errors import CapabilityChanged, SetupError
 from planwright.domain.step_ends import bare_result
 from planwright.execution.declared_output import with_declared_output
 from planwright.execution.lane_envelope import Envelopes
-from planwright.execution.loop_ends import Loop, loop_outcome, step_opening, step_result, supersteps
+from planwright.execution.loop_ends import Loop, limited, loop_outcome, step_opening, step_result
 from planwright.execution.step_runner import StepRunner
 from planwright.models.calling import Models
 from planwright.nodes.steps.another_approach import refused_before
@@ -30,7 +30,6 @@ def agentic_step(
     them that the step declares. A step that has had an effect goes on where it stopped, whatever changed
     meanwhile: its further calls are judged by what is there now, and ask from Low risk on.
     """
-    limit = supersteps(settings)
 
     async def agentic_step(state: LaneState, config: RunnableConfig) -> LaneUpdate:
         invocation, task = invocation_of(config), state["step_task"]
@@ -54,7 +53,7 @@ def agentic_step(
             opening = step_opening(task, route, inputs, missing, refused, approach)
             try:
                 async with invocation.board.lanes.hold(task["checked"].uid):
-                    work = subgraph.ainvoke(opening, {**config, "recursion_limit": limit})
+                    work = subgraph.ainvoke(opening, limited(config, settings))
                     closed = await parked_if_drained(work)
             except GraphInterrupt:
                 invocation.board.wait_on_gate(task["checked"].uid)

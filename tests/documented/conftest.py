@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pytest
+from langchain_core.messages import BaseMessage
+from pydantic import Field
 
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.conftest import Scene
@@ -48,11 +50,35 @@ class Play:
     """Its workspace and thread."""
     model: ScriptedModel | None = None
     """Its model, where a test reads what that was told."""
+    calls: tuple[str, ...] = ("s1",)
+    """What the calls of the request do, in order."""
+    earlier: int = 0
+    """How many messages the thread holds from turns before; each has called as often as this one."""
 
     @property
     def config(self) -> Any:
         """The config of the thread."""
         return self.scene.config
+
+    @property
+    def done(self) -> list[str]:
+        """What the request has done; turns before had as many calls."""
+        return self.scene.done[len(self.calls) if self.earlier else 0 :]
+
+    @property
+    def stumbles(self) -> int:
+        """How many requests to the model are yet to fail."""
+        return len(getattr(self.model, "away", ()))
+
+    @property
+    def node(self) -> str:
+        """The node that speaks the answer."""
+        return "agentic_loop" if self.model else "respond"
+
+    @property
+    def types(self) -> list[str]:
+        """The messages that the request leaves in the conversation."""
+        return ["human", *["ai", "tool"] * len(self.calls), "ai"]
 
     def ask(self, **options: Any) -> Any:
         """Send the request."""
@@ -61,6 +87,57 @@ class Play:
     def history(self) -> list[Any]:
         """List the states of the thread, the newest first."""
         return list(self.agent.get_state_history(self.config))
+
+
+class StumblingModel(ScriptedModel):
+    """A scripted model whose provider cannot be reached, at some of its requests."""
+
+    away: list[int] = Field(default_factory=list)
+    """Numbers of the requests that fail, from 1; each entry fails once."""
+    error: Exception = ConnectionRefusedError("connection refused")
+    """What a request that fails raises."""
+
+    def _reply(self, messages: list[BaseMessage]) -> str | dict[str, Any]:
+        if (number := len(self.prompts) + 1) in self.away:
+            self.away.remove(number)
+            raise self.error
+        return super()._reply(messages)
+
+
+def loop_of(scene: Scene, *names: str, away: Sequence[int] = (), turns: int = 1, **more: Any) -> Play:
+    """Build an agent in a loop that makes a call a turn of its model, and has had all turns but the last."""
+    calls = [
+        {"content": "", "tool_calls": [{"name": "work__read", "args": {"name": name}, "id": f"c{number}"}]}
+        for number, name in enumerate(names)
+    ]
+    model = StumblingModel(replies=[*calls, "the answer"] * turns, away=list(away), **more)
+    agent: Any = scene.agent(model=model, planning={"mode": "never"})
+    for _ in range(turns - 1):
+        agent.invoke(MESSAGE, scene.config)
+    return Play(agent, scene, model, names, (turns - 1) * (2 * len(names) + 2))
+
+
+@pytest.fixture(params=["a plan", "one call", "three calls", "two turns", "an error of the provider"])
+def typical(request: pytest.FixtureRequest, scene: Scene) -> Play:
+    """An agent before its request, in each of the cases that are typical."""
+    match request.param:
+        case "a plan":
+            return Play(scene.agent(scene.plan(scene.step("s1", "work.read")), "the answer"), scene)
+        case "one call":
+            return loop_of(scene, "r1")
+        case "three calls":
+            return loop_of(scene, "r1", "r2", "r3")
+        case "two turns":
+            return loop_of(scene, "r1", turns=2)
+        case _:
+            return loop_of(scene, "r1", "r2", "r3", away=[3])
+
+
+@pytest.fixture
+def played(typical: Play) -> Play:
+    """The same behind it."""
+    typical.ask()
+    return typical
 
 
 @pytest.fixture

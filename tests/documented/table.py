@@ -16,6 +16,9 @@ HEADING = "## LangGraph\n"
 WORDS = """
 What LangGraph's documentation says of a compiled graph, page by page, and whether an agent does it.
 Each line is a test in `tests/documented/`. Where something else happens, it says what, and why.
+Lines on what a run leaves, streams or tells are played in five cases: a plan, a loop with one call of a tool,
+with three calls, a second turn on the thread, and an error of the provider before the third request.
+The others are played once.
 """
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
+from tests.documented.conftest import APPROVE, MESSAGE, Play, differs, loop_of
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("durability", ["exit", "async", "sync"])
-def test_durability(reading: Play, durability: str) -> None:
+def test_durability(typical: Play, durability: str) -> None:
     """`durability` may be `exit`, `async` or `sync`."""
-    assert reading.ask(durability=durability)["answer"] == "the answer"
-    assert reading.agent.get_state(reading.config).values["answer"] == "the answer"
+    assert typical.ask(durability=durability)["answer"] == "the answer"
+    assert typical.agent.get_state(typical.config).values["answer"] == "the answer"
 
 
 @differs("`sync`: an effect is on record before it happens")
@@ -56,6 +56,39 @@ def test_resume_after_an_error(scene: Scene) -> None:
     assert scene.done == ["s1"]
 
 
+@differs(
+    "where it cannot be reached, it is tried again, and then the run is paused, and says so: `invoke(None)` "
+    "goes on"
+)
+@pytest.mark.parametrize("number", [1, 2, 4], ids=["first", "second", "last"])
+def test_resume_after_an_error_of_the_provider(scene: Scene, number: int) -> None:
+    """An error of a provider is raised; `invoke(None)` then asks the model again, and makes no call twice."""
+    play = loop_of(scene, "r1", "r2", "r3", away=[number] * 100)
+    assert play.ask()["status"] == "paused"
+    assert scene.done == ["r1", "r2", "r3"][: number - 1]
+    waiting = play.agent.get_state(play.config, subgraphs=True)
+    assert (waiting.next, waiting.tasks[0].state.next) == (("agentic_loop",), ("llm_invoker",))
+    assert play.model is not None
+    restarted = scene.agent(*play.model.replies[number - 1 :], planning={"mode": "never"})
+    output = restarted.invoke(None, play.config)
+    assert (output["answer"], scene.done) == ("the answer", ["r1", "r2", "r3"])
+    assert [message.type for message in output["messages"]] == play.types
+
+
+@differs(
+    "the run ends as `failed`, with the reason as its answer; what it did is kept, and a new message goes on"
+)
+def test_an_error_that_would_come_again(scene: Scene) -> None:
+    """An error that the class of a model raises is raised by `invoke`, and `invoke(None)` goes on from it."""
+    play = loop_of(scene, "r1", "r2", "r3", away=[3] * 100, error=ValueError("a bug"))
+    output = play.ask()
+    assert (output["status"], scene.done) == ("failed", ["r1", "r2"])
+    assert "a bug" in output["answer"]
+    assert play.agent.invoke(None, play.config)["status"] == "failed"
+    again = scene.agent("the answer", planning={"mode": "never"}).invoke(MESSAGE, play.config)
+    assert (again["answer"], scene.done) == ("the answer", ["r1", "r2"])
+
+
 def test_finished_tasks_are_not_repeated(waiting: Play) -> None:
     """What is recorded of a finished task is used when the graph goes on."""
     waiting.scene.answer(waiting.agent, APPROVE)
@@ -64,7 +97,7 @@ def test_finished_tasks_are_not_repeated(waiting: Play) -> None:
     assert waiting.scene.everything() == before
 
 
-def test_nothing_to_resume(ended: Play) -> None:
+def test_nothing_to_resume(played: Play) -> None:
     """`invoke(None)` on a thread that has ended returns its state."""
-    assert ended.agent.invoke(None, ended.config)["answer"] == "the answer"
-    assert ended.scene.done == ["s1"]
+    assert played.agent.invoke(None, played.config)["answer"] == "the answer"
+    assert played.done == [*played.calls]

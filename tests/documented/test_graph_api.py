@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.messages import HumanMessage, RemoveMessage
+from langchain_core.messages import HumanMessage, RemoveMessage, ToolMessage
 from langgraph.errors import GraphRecursionError
 
 from planwright.domain.errors import SetupError
 from planwright.domain.run_context import RunContext
-from tests.documented.conftest import MESSAGE, Play, differs
-from tests.scenarios.conftest import said
+from tests.documented.conftest import MESSAGE, Play, differs, loop_of
+from tests.scenarios.conftest import Scene, said
 
 pytestmark = pytest.mark.long
 
@@ -24,6 +24,8 @@ class Heard(BaseCallbackHandler):
     def __init__(self) -> None:
         self.chains: list[str] = []
         self.models: list[tuple[list[str], dict[str, Any]]] = []
+        self.tools: list[tuple[str, dict[str, Any] | None]] = []
+        self.results: list[ToolMessage] = []
         self.errors: list[str] = []
 
     def on_chain_start(self, serialized: Any, inputs: Any, **more: Any) -> None:
@@ -34,16 +36,28 @@ class Heard(BaseCallbackHandler):
         """Hear of a model."""
         self.models.append((more.get("tags") or [], more.get("metadata") or {}))
 
+    def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
+        """Hear of a call of a tool."""
+        self.tools.append((serialized["name"], more.get("inputs")))
 
-def test_output_schema(reading: Play) -> None:
+    def on_tool_end(self, output: Any, **more: Any) -> None:
+        """Hear of its result."""
+        self.results.append(output)
+
+    def on_tool_error(self, error: BaseException, **more: Any) -> None:
+        """Hear that it has failed."""
+        self.errors.append(str(error))
+
+
+def test_output_schema(typical: Play) -> None:
     """The output holds the keys of the output schema, and no other."""
-    assert set(reading.ask()) == {"messages", "answer", "status", "plan", "verdict"}
+    assert set(typical.ask()) == {"messages", "answer", "status", "plan", "verdict"}
 
 
-def test_input_schema(reading: Play) -> None:
+def test_input_schema(typical: Play) -> None:
     """Keys that are not in the input schema do not reach the state."""
-    reading.agent.invoke({**MESSAGE, "approved": True, "answer": "forged"}, reading.config)
-    assert reading.agent.get_state(reading.config).values["answer"] == "the answer"
+    typical.agent.invoke({**MESSAGE, "approved": True, "answer": "forged"}, typical.config)
+    assert typical.agent.get_state(typical.config).values["answer"] == "the answer"
 
 
 @pytest.mark.parametrize(
@@ -65,11 +79,12 @@ def test_messages(reading: Play, messages: Any) -> None:
     assert [message.text for message in said(output["messages"])] == ["Do it", "the answer"]
 
 
-def test_messages_get_ids(reading: Play) -> None:
+def test_messages_get_ids(typical: Play) -> None:
     """Each message has an id, and keeps one that it comes with."""
-    output = reading.agent.invoke({"messages": [HumanMessage("Do it", id="mine")]}, reading.config)
-    assert output["messages"][0].id == "mine"
-    assert output["messages"][1].id
+    output = typical.agent.invoke({"messages": [HumanMessage("Do it", id="mine")]}, typical.config)
+    asked, *others = output["messages"][typical.earlier :]
+    assert asked.id == "mine"
+    assert all(message.id for message in others)
 
 
 def test_a_message_takes_the_place_of_its_id(ended: Play) -> None:
@@ -114,6 +129,27 @@ def test_recursion_limit(reading: Play) -> None:
     assert reading.agent.invoke(None, reading.config)["answer"] == "the answer"
 
 
+@differs("the nodes around a loop need 6 themselves, so a loop of one call takes 6, not 4")
+@pytest.mark.parametrize("calls", [1, 3, 6])
+def test_recursion_limit_of_a_loop(scene: Scene, calls: int) -> None:
+    """`recursion_limit` bounds a subgraph as well: a loop of n calls takes 2n + 2, as in `create_agent`."""
+    names = [f"r{number}" for number in range(calls)]
+    play, enough = loop_of(scene, *names), max(6, 2 * calls + 2)
+    with pytest.raises(GraphRecursionError):
+        play.agent.invoke(MESSAGE, {**play.config, "recursion_limit": enough - 1})
+    assert play.agent.invoke(None, play.config)["answer"] == "the answer"
+    assert scene.done == names
+    other = {"configurable": {"thread_id": "other"}, "recursion_limit": enough}
+    assert loop_of(scene, *names).agent.invoke(MESSAGE, other)["answer"] == "the answer"
+
+
+@differs("it counts as none: it is LangChain's own default, which a chain around an agent hands on unasked")
+def test_recursion_limit_of_langchain(scene: Scene) -> None:
+    """A `recursion_limit` of 25 bounds a call as any other does."""
+    play = loop_of(scene, *(f"r{number}" for number in range(13)))
+    assert play.agent.invoke(MESSAGE, {**play.config, "recursion_limit": 25})["answer"] == "the answer"
+
+
 def test_mermaid(reading: Play) -> None:
     """`get_graph().draw_mermaid()` draws the nodes and edges."""
     drawn = reading.agent.get_graph().draw_mermaid()
@@ -133,40 +169,63 @@ def test_schemas(reading: Play) -> None:
     assert "dry_run" in (agent.get_context_jsonschema() or {})["properties"]
 
 
-def test_bound_config(reading: Play) -> None:
+def test_bound_config(typical: Play) -> None:
     """`with_config` binds a config."""
-    assert reading.agent.with_config(reading.config).invoke(MESSAGE)["answer"] == "the answer"
+    assert typical.agent.with_config(typical.config).invoke(MESSAGE)["answer"] == "the answer"
 
 
-def test_config_is_not_changed(reading: Play) -> None:
+def test_config_is_not_changed(typical: Play) -> None:
     """The config of a caller stays as it is."""
-    config: Any = {"configurable": {"thread_id": reading.scene.thread}, "tags": ["mine"]}
-    reading.agent.invoke(MESSAGE, config)
-    assert config == {"configurable": {"thread_id": reading.scene.thread}, "tags": ["mine"]}
+    config: Any = {"configurable": {"thread_id": typical.scene.thread}, "tags": ["mine"]}
+    typical.agent.invoke(MESSAGE, config)
+    assert config == {"configurable": {"thread_id": typical.scene.thread}, "tags": ["mine"]}
 
 
-def test_callbacks(reading: Play) -> None:
+@differs("nodes that follow each other and ask nobody share a superstep, under the name of the first")
+def test_callbacks(typical: Play) -> None:
     """Callbacks of the config hear of every node and every call of a model."""
+    heard, requests = Heard(), (len(typical.calls) + 1 if typical.model else 2) + typical.stumbles
+    typical.agent.invoke(MESSAGE, {**typical.config, "callbacks": [heard]})
+    assert {"session_event", typical.node, "session_close"} <= set(heard.chains)
+    assert "tool_filter" not in heard.chains
+    assert len(heard.models) == requests
+
+
+def test_callbacks_of_tools(typical: Play) -> None:
+    """Callbacks of the config hear of the start and the end of every call of a tool."""
     heard = Heard()
-    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard]})
-    assert {"planner", "verify", "respond"} <= set(heard.chains)
-    assert len(heard.models) == 2
+    output = typical.agent.invoke(MESSAGE, {**typical.config, "callbacks": [heard]})
+    results = [message for message in output["messages"] if message.type == "tool"][-len(typical.calls) :]
+    assert heard.tools == [("work__read", {"name": name}) for name in typical.calls]
+    assert [(each.tool_call_id, each.text) for each in heard.results] == [
+        (each.tool_call_id, each.text) for each in results
+    ]
 
 
-def test_tags_and_metadata(reading: Play) -> None:
+def test_callbacks_of_errors(scene: Scene) -> None:
+    """Callbacks of the config hear of a call of a tool that fails, in the place of its end."""
+    heard = Heard()
+    plan = scene.plan(scene.step("s1", "work.fail"))
+    agent = scene.agent(plan, "the answer", approval={"plan": "never"})
+    agent.invoke(MESSAGE, {**scene.config, "callbacks": [heard]})
+    assert (heard.tools, heard.results) == ([("work__fail", {"name": "s1"})], [])
+    assert "s1 is broken" in heard.errors[0]
+
+
+def test_tags_and_metadata(typical: Play) -> None:
     """Tags and metadata of the config reach the calls of models."""
     heard = Heard()
     more: Any = {"callbacks": [heard], "tags": ["mine"], "metadata": {"customer": "acme"}}
-    reading.agent.invoke(MESSAGE, {**reading.config, **more})
+    typical.agent.invoke(MESSAGE, {**typical.config, **more})
     for tags, metadata in heard.models:
         assert "mine" in tags
         assert metadata["customer"] == "acme"
 
 
-def test_metadata_reach_checkpoints(reading: Play) -> None:
+def test_metadata_reach_checkpoints(typical: Play) -> None:
     """Metadata of the config are kept with the checkpoints."""
-    reading.agent.invoke(MESSAGE, {**reading.config, "metadata": {"customer": "acme"}})
-    state = reading.agent.get_state(reading.config)
+    typical.agent.invoke(MESSAGE, {**typical.config, "metadata": {"customer": "acme"}})
+    state = typical.agent.get_state(typical.config)
     assert (state.metadata or {}).get("customer") == "acme"
 
 
@@ -185,17 +244,17 @@ def test_async_batch(scene_of_words: Play) -> None:
     assert [output["answer"] for output in outputs] == ["the answer"] * 3
 
 
-def test_name(reading: Play) -> None:
+def test_name(typical: Play) -> None:
     """A compiled graph has a name, under which it is traced and drawn."""
     heard = Heard()
-    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard]})
-    assert heard.chains[0] == reading.agent.name
+    typical.agent.invoke(MESSAGE, {**typical.config, "callbacks": [heard]})
+    assert heard.chains[0] == typical.agent.name
 
 
-def test_run_name(reading: Play) -> None:
+def test_run_name(typical: Play) -> None:
     """`run_name` names one call instead."""
     heard = Heard()
-    reading.agent.invoke(MESSAGE, {**reading.config, "callbacks": [heard], "run_name": "mine"})
+    typical.agent.invoke(MESSAGE, {**typical.config, "callbacks": [heard], "run_name": "mine"})
     assert heard.chains[0] == "mine"
 
 

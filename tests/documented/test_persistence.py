@@ -5,32 +5,33 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.types import StateSnapshot
 
 from planwright.domain.errors import SetupError
-from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
-from tests.scenarios.conftest import said
+from tests.documented.conftest import APPROVE, MESSAGE, Play, differs, loop_of
+from tests.scenarios.conftest import Scene, said
 
 pytestmark = pytest.mark.long
 
 
-def test_state(ended: Play) -> None:
+def test_state(played: Play) -> None:
     """`get_state` returns the newest snapshot: values, next, config, metadata, time, parent and tasks."""
-    state = ended.agent.get_state(ended.config)
+    state = played.agent.get_state(played.config)
     assert isinstance(state, StateSnapshot)
     assert state.values["answer"] == "the answer"
     assert (state.next, state.tasks) == ((), ())
-    assert state.config["configurable"]["thread_id"] == ended.scene.thread
+    assert state.config["configurable"]["thread_id"] == played.scene.thread
     assert state.metadata is not None
     assert state.metadata["source"] == "loop"
     assert state.created_at
     assert state.parent_config
 
 
-def test_state_of_a_checkpoint(ended: Play) -> None:
+def test_state_of_a_checkpoint(played: Play) -> None:
     """`get_state` with a checkpoint id returns the snapshot of that checkpoint."""
-    older = ended.history()[3]
-    assert ended.agent.get_state(older.config).values == older.values
+    older = played.history()[3]
+    assert played.agent.get_state(older.config).values == older.values
 
 
 def test_state_of_an_unknown_thread(ended: Play) -> None:
@@ -39,42 +40,54 @@ def test_state_of_an_unknown_thread(ended: Play) -> None:
     assert (state.values, state.next, state.created_at) == ({}, (), None)
 
 
-def test_history(ended: Play) -> None:
+@differs(
+    "a loop is a subgraph: the history of its thread has it as one superstep, however many calls it makes"
+)
+def test_history_of_a_loop(scene: Scene) -> None:
+    """The history of a thread has a snapshot for each turn of the model and each call of a tool."""
+    play = loop_of(scene, "r1", "r2", "r3")
+    play.ask()
+    nodes = [node for state in reversed(play.history()) for node in state.next]
+    assert nodes == ["__start__", "session_event", "budget", "agentic_loop", "consolidate", "session_close"]
+
+
+def test_history(played: Play) -> None:
     """`get_state_history` lists all snapshots of a thread, the newest first."""
-    history = ended.history()
+    history = played.history()
     times = [state.created_at for state in history]
     assert times == sorted(times, reverse=True)
-    assert history[0] == ended.agent.get_state(ended.config)
+    assert history[0] == played.agent.get_state(played.config)
 
 
-def test_history_is_linked(ended: Play) -> None:
+def test_history_is_linked(played: Play) -> None:
     """Each snapshot names the one before it as its parent; the first has none."""
-    history = ended.history()
+    history = played.history()
     for newer, older in pairwise(history):
         assert newer.parent_config == older.config
     assert history[-1].parent_config is None
 
 
-def test_history_limit(ended: Play) -> None:
+def test_history_limit(played: Play) -> None:
     """`limit` bounds how many snapshots are listed."""
-    assert list(ended.agent.get_state_history(ended.config, limit=2)) == ended.history()[:2]
+    assert list(played.agent.get_state_history(played.config, limit=2)) == played.history()[:2]
 
 
-def test_history_before(ended: Play) -> None:
+def test_history_before(played: Play) -> None:
     """`before` lists the snapshots older than a checkpoint."""
-    history = ended.history()
-    assert list(ended.agent.get_state_history(ended.config, before=history[2].config)) == history[3:]
+    history = played.history()
+    assert list(played.agent.get_state_history(played.config, before=history[2].config)) == history[3:]
 
 
-def test_history_filter(ended: Play) -> None:
+def test_history_filter(played: Play) -> None:
     """`filter` chooses snapshots by their metadata."""
-    (first,) = ended.agent.get_state_history(ended.config, filter={"source": "input"})
-    assert first == ended.history()[-1]
+    inputs = list(played.agent.get_state_history(played.config, filter={"source": "input"}))
+    assert len(inputs) == (2 if played.earlier else 1)
+    assert inputs[-1] == played.history()[-1]
 
 
-def test_steps_are_counted(ended: Play) -> None:
+def test_steps_are_counted(played: Play) -> None:
     """The metadata count supersteps: -1 for the input, then from 0 on."""
-    steps = [state.metadata["step"] for state in reversed(ended.history())]
+    steps = [state.metadata["step"] for state in reversed(played.history())]
     assert steps == list(range(-1, len(steps) - 1))
 
 
@@ -86,11 +99,12 @@ def test_next(waiting: Play) -> None:
     assert (task.name, len(task.interrupts)) == ("plan_approval", 1)
 
 
-def test_threads_are_apart(ended: Play) -> None:
+def test_threads_are_apart(played: Play) -> None:
     """Each thread has a state of its own."""
     other = {"configurable": {"thread_id": "other"}}
-    ended.agent.invoke(MESSAGE, other)
-    assert len(ended.agent.get_state(ended.config).values["messages"]) == 4
+    played.agent.invoke(MESSAGE, other)
+    messages = played.agent.get_state(played.config).values["messages"]
+    assert len(messages) == played.earlier + len(played.types)
 
 
 def test_a_thread_goes_on(ended: Play) -> None:
@@ -99,10 +113,14 @@ def test_a_thread_goes_on(ended: Play) -> None:
     assert [message.type for message in output["messages"]] == ["human", "ai", "tool", "ai"] * 2
 
 
-def test_a_conversation_holds_calls_and_results(ended: Play) -> None:
+def test_a_conversation_holds_calls_and_results(played: Play) -> None:
     """A conversation holds the calls of a model and a `ToolMessage` for each, with ids of their own."""
-    messages = ended.agent.get_state(ended.config).values["messages"]
-    assert messages[1].tool_calls[0]["id"] == messages[2].tool_call_id
+    messages = played.agent.get_state(played.config).values["messages"]
+    turns = 2 if played.earlier else 1
+    assert [message.type for message in messages] == played.types * turns
+    called = [call["id"] for message in messages if message.type == "ai" for call in message.tool_calls]
+    assert called == [message.tool_call_id for message in messages if message.type == "tool"]
+    assert len(set(called)) == turns * len(played.calls)
     assert len({message.id for message in messages}) == len(messages)
 
 
@@ -122,11 +140,11 @@ def test_update_state(waiting: Play) -> None:
     assert state.metadata["source"] == "update"
 
 
-def test_update_goes_through_the_reducer(ended: Play) -> None:
+def test_update_goes_through_the_reducer(played: Play) -> None:
     """An update of a channel with a reducer is joined with what is there."""
-    ended.agent.update_state(ended.config, {"messages": [("ai", "by the way")]}, as_node="session_close")
-    texts = [message.text for message in said(ended.agent.get_state(ended.config).values["messages"])]
-    assert texts == ["Wipe it", "the answer", "by the way"]
+    played.agent.update_state(played.config, {"messages": [("ai", "by the way")]}, as_node="session_close")
+    texts = [message.text for message in said(played.agent.get_state(played.config).values["messages"])]
+    assert texts[-3:] == ["Wipe it", "the answer", "by the way"]
 
 
 @differs("what a person approved is read from the records: a state that says more changes nothing")
@@ -154,18 +172,18 @@ def test_another_process(waiting: Play) -> None:
     assert waiting.scene.answer(other, APPROVE)["answer"] == "the answer"
 
 
-def test_delete_thread(ended: Play) -> None:
+def test_delete_thread(played: Play) -> None:
     """`delete_thread` of the checkpointer removes the checkpoints of a thread."""
-    ended.agent.stores.saver.delete_thread(ended.scene.thread)
-    assert ended.history() == []
+    played.agent.stores.saver.delete_thread(played.scene.thread)
+    assert played.history() == []
 
 
-def test_copy_of_messages(ended: Play) -> None:
+def test_copy_of_messages(played: Play) -> None:
     """Values read from a checkpoint have the types that were written: messages, models, tuples."""
-    values = ended.agent.get_state(ended.config).values
-    types = [type(message).__name__ for message in values["messages"]]
-    assert types == ["HumanMessage", "AIMessage", "ToolMessage", "AIMessage"]
-    assert type(values["plan"]).__name__ == "Plan"
+    values = played.agent.get_state(played.config).values
+    types = [type(message) for message in values["messages"][played.earlier :]]
+    assert types == [HumanMessage, *[AIMessage, ToolMessage] * len(played.calls), AIMessage]
+    assert type(values["plan"]).__name__ == ("NoneType" if played.model else "Plan")
 
 
 @pytest.fixture

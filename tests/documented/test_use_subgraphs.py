@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 
 from planwright.checkpoints.serde import AllowListedSerializer
 from planwright.domain.errors import RunError
-from tests.documented.conftest import APPROVE, MESSAGE, Play, differs
+from tests.documented.conftest import APPROVE, MESSAGE, Play, differs, loop_of
+from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.long
 
@@ -40,20 +41,20 @@ def parent(*nodes: Any) -> Any:
     return graph.compile(checkpointer=InMemorySaver(serde=AllowListedSerializer()))
 
 
-def test_a_compiled_graph_is_a_node(reading: Play) -> None:
+def test_a_compiled_graph_is_a_node(typical: Play) -> None:
     """A compiled graph that shares keys with its parent is added as a node."""
-    output = parent(reading.agent).invoke(MESSAGE, reading.config)
+    output = parent(typical.agent).invoke(MESSAGE, typical.config)
     assert output["answer"] == "the answer"
     assert output["messages"][-1].text == "the answer"
 
 
-def test_called_from_a_node(reading: Play) -> None:
+def test_called_from_a_node(typical: Play) -> None:
     """A graph with another schema is called from a node function, which translates."""
 
     def node(state: Whole) -> Whole:
-        return {"notes": [reading.agent.invoke({"messages": state["messages"]})["answer"]]}
+        return {"notes": [typical.agent.invoke({"messages": state["messages"]})["answer"]]}
 
-    assert parent(node).invoke(MESSAGE, reading.config)["notes"] == ["the answer"]
+    assert parent(node).invoke(MESSAGE, typical.config)["notes"] == ["the answer"]
 
 
 def test_interrupts_reach_the_parent(writing: Play) -> None:
@@ -73,26 +74,27 @@ def test_state_of_the_subgraph(writing: Play) -> None:
     assert task.state.values["request"] == "Wipe it"
 
 
-def test_stream_of_the_subgraph(reading: Play) -> None:
+def test_stream_of_the_subgraph(typical: Play) -> None:
     """`subgraphs=True` streams what the nodes of a subgraph do, by its namespace."""
-    chunks = list(parent(reading.agent).stream(MESSAGE, reading.config, subgraphs=True))
+    chunks = list(parent(typical.agent).stream(MESSAGE, typical.config, subgraphs=True))
     inner = {name for namespace, update in chunks if namespace for name in update}
-    assert {"planner", "respond"} <= inner
+    assert {"planning", typical.node} <= inner
 
 
-def test_custom_stream_of_the_subgraph(reading: Play) -> None:
+def test_custom_stream_of_the_subgraph(typical: Play) -> None:
     """What a subgraph writes to the custom stream reaches the stream of its parent."""
-    chunks = parent(reading.agent).stream(MESSAGE, reading.config, stream_mode="custom", subgraphs=True)
-    assert "plan_created" in {event["type"] for _, event in chunks}
+    chunks = parent(typical.agent).stream(MESSAGE, typical.config, stream_mode="custom", subgraphs=True)
+    assert {"run_start", "run_end"} <= {event["type"] for _, event in chunks}
 
 
-def test_the_parent_keeps_the_checkpoints(reading: Play) -> None:
+def test_the_parent_keeps_the_checkpoints(typical: Play) -> None:
     """A subgraph writes its checkpoints with the checkpointer of its parent."""
-    app = parent(reading.agent)
-    app.invoke(MESSAGE, reading.config)
+    app = parent(typical.agent)
+    before = list(typical.agent.stores.saver.list(None))
+    app.invoke(MESSAGE, typical.config)
     namespaces = {found.config["configurable"]["checkpoint_ns"] for found in app.checkpointer.list(None)}
     assert any(namespace.startswith("n0:") for namespace in namespaces)
-    assert not list(reading.agent.stores.saver.list(None))
+    assert list(typical.agent.stores.saver.list(None)) == before
 
 
 def test_a_subgraph_begins_anew_each_time(reading: Play) -> None:
@@ -104,8 +106,21 @@ def test_a_subgraph_begins_anew_each_time(reading: Play) -> None:
     assert [each.type for each in second["messages"]] == ["human", "ai", "tool", "ai"] * 2
 
 
-def test_two_in_a_row(reading: Play) -> None:
-    """Several subgraphs follow each other in one parent."""
+@pytest.mark.parametrize("hands_over", [True, False])
+@pytest.mark.parametrize("calls", [1, 3])
+def test_two_in_a_row(scene: Scene, calls: int, hands_over: bool) -> None:
+    """Several subgraphs follow each other in one parent, with words of its own between them or without."""
+    first, second = ([f"{agent}{number}" for number in range(calls)] for agent in "ab")
+    between = [lambda _: {"messages": [("user", "go on")]}] if hands_over else []
+    app = parent(loop_of(scene, *first).agent, *between, loop_of(scene, *second).agent)
+    output = app.invoke(MESSAGE, scene.config)
+    assert scene.done == [*first, *second]
+    one = [*["ai", "tool"] * calls, "ai"]
+    assert [each.type for each in output["messages"]] == ["human", *one, *["human"] * hands_over, *one]
+
+
+def test_two_plans_in_a_row(reading: Play) -> None:
+    """Several subgraphs that plan follow each other in one parent."""
     scene = reading.scene
     second = scene.agent('{"task": "go on"}', scene.plan(scene.step("s2", "work.read")), "second answer")
     hand_over = lambda _: {"messages": [("user", "go on")]}  # noqa: E731
