@@ -14,7 +14,7 @@ from planwright.approvals.review import Reviewer
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan
 from planwright.domain.results import TERMINAL
-from planwright.records.consent.gate import Decision, Gate
+from planwright.records.consent.gate import STATUS_AFTER, Decision, Gate
 from planwright.records.consent.gates import Gates
 from planwright.records.runs import Run
 from planwright.records.stores import Stores
@@ -83,6 +83,8 @@ class Answering:
         gates = await self._stores.gates.of_thread(run.thread_id)
         interrupts = {interrupt.id: gate_of(interrupt.value) for interrupt in snapshot.interrupts}
         if not gates:
+            if run.status == "paused" and await self._is_decided(answer, interrupts, channel):
+                return None
             raise await nothing_open(run, interrupts.values(), self._stores.gates)
         if (status := snapshot.values.get("status")) in TERMINAL:
             cause = f"the state of thread {run.thread_id} was changed: it says {status}, and a gate is open"
@@ -102,6 +104,22 @@ class Answering:
         decided = {gate_id: decision.answer for gate_id, decision in decisions.items()}
         resumed = {id_: decided[gate] for id_, gate in interrupts.items() if gate in decided}
         return Command(resume=resumed) if resumed else None
+
+    async def _is_decided(self, answer: object, interrupts: Mapping[str, str], channel: str) -> bool:
+        """Say whether an answer is the one on record: pages show a gate until what it let pass has been done.
+
+        So who answers it once more goes on with a run that waits for its provider. Raises GateError for
+        another answer.
+        """
+        read = [await self._stores.gates.read(gate_id) for gate_id in interrupts.values() if gate_id]
+        gates = {gate.gate_id: gate for gate in read}
+        as_asked = [gate.model_copy(update={"status": "open", "approvals": ()}) for gate in read]
+        for bound in bind(answer, as_asked, interrupts, channel) if as_asked else ():
+            gate = gates[bound.gate.gate_id]
+            if gate.status != STATUS_AFTER[bound.decision.answer]:
+                cause = f"gate {gate.gate_id} was already {gate.status} by {gate.decided_by}"
+                raise GateError(cause, f"go on with the run: planwright resume {gate.thread_id}")
+        return bool(gates)
 
     async def inside(
         self, snapshot: StateSnapshot, channel: str, offered: Offered, gate: Gate, answer: object

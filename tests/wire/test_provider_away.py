@@ -11,7 +11,7 @@ import pytest
 from langgraph.types import Command
 
 from planwright.cli.session.provider_wait import waits
-from planwright.domain.errors import SetupError
+from planwright.domain.errors import GateError, SetupError
 from planwright.extras.worker.worker import Worker
 from planwright.graph.building import build_graph
 from tests.wire.asking import provider, settings_for
@@ -83,6 +83,25 @@ def test_it_pauses_and_goes_on_from_the_call_that_was_not_answered(
     assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
     assert gates == (0 if way == "plan" else 1)  # a plan of one Low effect runs unasked
     assert len(server.requests) == len(replies) + 2
+
+
+def test_who_answers_the_gate_once_more_goes_on_and_another_answer_is_refused(
+    workspace: Path, serve: Serve
+) -> None:
+    """A page shows an interrupt until the node that waited at it has ended."""
+    server = serve(POST, refuses(503), says("Posted."))
+    answer: dict[str, Command[Any]] = {
+        word: Command(resume={"decisions": [{"type": word}]}) for word in ("approve", "reject")
+    }
+    with build_graph(_settings(workspace, server, "never")) as agent:
+        agent.invoke(REQUEST, THREAD)
+        assert agent.invoke(answer["approve"], THREAD)["status"] == "paused"
+        assert agent.get_state(THREAD).interrupts
+        with pytest.raises(GateError, match="already approved"):
+            agent.invoke(answer["reject"], THREAD)
+        out = agent.invoke(answer["approve"], THREAD)
+        assert (out["status"], out["answer"]) == ("completed", "Posted.")
+    assert (workspace / "done.log").read_text("utf-8").split() == ["p"]
 
 
 def test_a_new_message_ends_the_run_that_waits_for_its_provider(workspace: Path, serve: Serve) -> None:
