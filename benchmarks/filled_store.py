@@ -23,7 +23,7 @@ from planwright.models.scripted import ScriptedModel
 from planwright.settings.settings import load
 from planwright.store.audit_chain import Entry, entries, head
 
-LEFT_OUT = frozenset(("audit", "store_time", "usage_days", "workers", "sign_ins"))
+LEFT_OUT = frozenset(("audit", "store_time", "usage_days", "workers", "sign_ins", "rule_uses"))
 """Tables that have no rows of runs, and the chain, which is made anew."""
 OF_THREADS = {"checkpoints": 1, "writes": 2, "contents": 2}
 """How many rows a thread has in the tables of LangGraph's state."""

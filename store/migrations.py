@@ -218,9 +218,7 @@ CREATE TRIGGER sign_ins_stay BEFORE UPDATE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never changed'); END;
 CREATE TRIGGER sign_ins_remain BEFORE DELETE ON sign_ins BEGIN
     SELECT RAISE(ABORT, 'a sign-in is never removed'); END;
-CREATE TABLE rule_uses (
-    rule_id TEXT NOT NULL, gate_id TEXT NOT NULL, calls INTEGER NOT NULL, PRIMARY KEY (rule_id, gate_id)
-);
+CREATE TABLE rule_uses (rule_id TEXT PRIMARY KEY, calls INTEGER NOT NULL);
 CREATE TABLE notices (
     kind TEXT NOT NULL, subject TEXT NOT NULL, way TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
     notice_id TEXT NOT NULL, owner TEXT, free_s REAL NOT NULL, claimed_at TEXT NOT NULL,

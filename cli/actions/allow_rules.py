@@ -56,7 +56,7 @@ def show_rules(workspace: Path, as_json: bool) -> int:
     settings = load_trusted(workspace)
     rules, tools = AllowRules(settings.store_folder), ToolAnswers(settings.store_folder)
     entries: list[AllowRule | ToolAnswer] = [*rules.read(), *tools.read()]
-    uses = _uses(settings) if entries else {}
+    uses = _uses(settings, entries) if entries else {}
     if as_json:
         rows = (
             {**entry.model_dump(mode="json", exclude_unset=True), **_used(entry, uses)} for entry in entries
@@ -79,11 +79,11 @@ def show_rules(workspace: Path, as_json: bool) -> int:
     return 0
 
 
-def _uses(settings: Settings) -> dict[str, int]:
+def _uses(settings: Settings, entries: Sequence[AllowRule | ToolAnswer]) -> dict[str, int]:
     """Count how many calls each rule has allowed."""
     records = open_records(settings.store_folder, redactor=redactor_of(settings), url=settings.store_url)
     try:
-        return asyncio.run(records.rule_uses.counts())
+        return asyncio.run(records.rule_uses.counts([entry.id for entry in entries]))
     finally:
         records.close()
 

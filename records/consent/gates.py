@@ -201,7 +201,7 @@ def _refusal(connection: sqlite3.Connection, decisions: Mapping[str, Decision]) 
 
 def _decide(connection: sqlite3.Connection, gate: Gate, decision: Decision, at: datetime) -> None:
     gate_id = gate.gate_id
-    count_uses(connection, gate_id, decision.by_rules)
+    count_uses(connection, decision.by_rules)
     if (decision.answer == "edit") != (decision.plan is not None):
         raise GateError(f"gate {gate_id}: an edit and only an edit brings a plan", "send the edited plan")
     if decision.answer == "approve":

@@ -160,7 +160,7 @@ def test_a_condition_is_asked_of_each_call_and_its_limit_is_kept(scene: Scene, o
     approve(scene, agent, None)
     assert asked(scene, agent) == {"to": "Kim", "amount": 30}
     assert office.done == ["Kim 10", "Kim 100", "Kim 101", "Kim 20"]
-    assert [row["calls"] for row in scene.rows("SELECT calls FROM rule_uses")] == [1, 1]
+    assert [row["calls"] for row in scene.rows("SELECT calls FROM rule_uses")] == [2]
 
 
 def test_a_limit_holds_for_calls_of_one_card_together(scene: Scene, office: Office) -> None:
