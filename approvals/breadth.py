@@ -18,13 +18,13 @@ _ANY = ArgumentRule(any=True)
 def whole_scope(gate: Gate, scope: ApprovalScope) -> ApprovalScope:
     """Say of an approval what it says by the way: what may differ where it names a place or a condition.
 
-    At a place (a folder, an origin) all that the card shows as free may differ, and so may what a condition
-    is about. Raises GateError for a condition that is no CEL over the arguments of the gate's one call, or
-    is not true of them.
+    At a place (a folder, an origin), and under a condition for a run or a conversation, all that the card
+    shows as free may differ, and so may what the condition is about. Raises GateError for a condition that
+    is no CEL over the arguments of the gate's one call, or is not true of them.
     """
     named = _named(gate, scope.when) if scope.when else frozenset()
     free = {*free_in(gate.card), *choosable_in(gate.card)} & named
-    if any(rule.bounded for rule in scope.args.values()):
+    if any(rule.bounded for rule in scope.args.values()) or (scope.when and scope.scope != "always"):
         free |= {*free_in(gate.card)}
     more = dict.fromkeys(sorted(free - scope.args.keys()), _ANY)
     return scope.model_copy(update={"args": {**scope.args, **more}}) if more else scope

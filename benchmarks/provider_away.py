@@ -130,7 +130,7 @@ def play(seed: int, way: str, folder: Path) -> Play:
     log = folder / "done.log"
     done = Counter(log.read_text("utf-8").split() if log.exists() else ())
     cards = 1 if way == "plan" else effects
-    found = {
+    checks = {
         f"ended as {status}: {answer}": (status, answer) != ("completed", ANSWER),
         f"made {dict(done)}": done != Counter(f"p{number}" for number in range(effects)),
         f"{result.cards} cards for {cards}": result.cards != cards,
@@ -138,7 +138,7 @@ def play(seed: int, way: str, folder: Path) -> Play:
         "never away": server.refused == 0,
         "never paused": result.paused == 0,
     }
-    result.faults = [fault for fault, is_so in found.items() if is_so]
+    result.faults = [fault for fault, is_so in checks.items() if is_so]
     return result
 
 

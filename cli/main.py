@@ -26,8 +26,7 @@ from planwright.cli.commands import (
     usage,
     workspaces,
 )
-from planwright.cli.commands.called import called
-from planwright.cli.commands.help_page import Commands
+from planwright.cli.commands.help_page import Commands, called
 from planwright.cli.commands.option_groups import Interaction, ProfileOptions, grouped
 from planwright.cli.commands.options import (
     HERE,

@@ -67,12 +67,19 @@ async def account_of_run(state: AgentState, stores: Stores) -> RunAccount:
     plan, done = state.get("plan"), set(state.get("done", ()))
     own = {entry.uid: results[entry.uid] for entry in checked if entry.uid in results}
     status = final_status(own, state.get("verdict"))
+    gates = await stores.gates.of_run(run_id) if checked else []
+    if (
+        status == "escalated"
+        and _is_empty_handed(own)
+        and not any(gate.kind == "escalation" for gate in gates)
+    ):
+        status = "completed_with_skips"  # nobody was asked: a search that finds nothing is no fault
     unmet = [entry for entry in checked if entry.uid in done and entry.uid in scores]
     cannot = plan.cannot if plan else ""
     if status == "completed" and (cannot or not_made_up_for([*lost, *unmet], checked, own, done)):
         status = "completed_with_skips"
     refused = await stores.refusals.of_all_effects(run_id) if status in DONE else []
-    gate_answers = _gate_answers(await stores.gates.of_run(run_id)) if checked else []
+    gate_answers = _gate_answers(gates)
     plain = status == "completed" and not (refused or gate_answers)
     whole = _written(checked, accounts) if plain else ""
     return RunAccount(
@@ -81,9 +88,8 @@ async def account_of_run(state: AgentState, stores: Stores) -> RunAccount:
 
 
 def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) -> RunStatus:
-    """Name how a run ends, from its steps and the verdict; a search that finds nothing is no fault."""
+    """Name how a run ends, from the steps of its plan and the verdict."""
     statuses = [result.status for result in results.values()]
-    codes = {result.code for result in results.values()}
     if any(result.code == "budget_exceeded" for result in results.values()):
         return "budget_exceeded"
     if any(result.code == "timeout" for result in results.values()):
@@ -94,9 +100,13 @@ def final_status(results: Mapping[str, StepResult], verdict: RunVerdict | None) 
         return "cancelled"
     if "failed" in statuses:
         return "failed"
-    if verdict is not None and verdict.verdict != "accept" and NothingFound.code not in codes:
+    if verdict is not None and verdict.verdict != "accept":
         return "escalated"
     return "completed" if set(statuses) <= {"completed"} else "completed_with_skips"
+
+
+def _is_empty_handed(results: Mapping[str, StepResult]) -> bool:
+    return any(result.code == NothingFound.code for result in results.values())
 
 
 def _described(

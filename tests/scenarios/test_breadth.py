@@ -218,3 +218,13 @@ def test_a_condition_that_cannot_be_evaluated_covers_nothing(scene: Scene, offic
     }
     approve(scene, agent, wide)
     assert asked(scene, agent) == {"to": "Kim", "amount": 0}
+
+
+def test_a_condition_on_a_conversation_leaves_the_rest_as_free_as_the_card_says(
+    scene: Scene, office: Office
+) -> None:
+    approve(
+        scene, ask(scene, office, note("a.md", "one")), {"scope": "session", "when": "path.endsWith('.md')"}
+    )
+    assert asked(scene, ask(scene, office, note("a.md", "two"))) is None
+    assert asked(scene, ask(scene, office, note("b.md", "three"))) == {"path": "b.md", "text": "three"}

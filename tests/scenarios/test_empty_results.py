@@ -104,6 +104,27 @@ def test_nobody_is_asked_about_what_is_left_out(scene: Scene) -> None:
     assert scene.rows("SELECT gate_id FROM gates WHERE status = 'open'") == []
 
 
+def test_what_a_person_has_left_unaccepted_is_not_called_completed(scene: Scene) -> None:
+    post = {
+        "id": "p",
+        "capability": "work.write",
+        "params": {"name": "p", "text": "x"},
+        "success_criteria": {"cel": "output.text == 'never'"},
+    }
+    settings = {**NEVER["planning"], "replan_budget": 0}
+    agent = scene.agent(
+        scene.plan(post, SEARCH, write("s2", FIRST)),
+        "Done.",
+        capabilities=[search],
+        approval=NEVER["approval"],
+        planning=settings,
+        critic={"run_retries": 0},
+    )
+    scene.ask(agent)
+    output = scene.decide(agent, "reject")
+    assert (output["status"], ends(scene)["s2"]) == ("escalated", ("skipped", "nothing_found"))
+
+
 def test_a_plan_may_end_there(scene: Scene) -> None:
     last = write("s4", "late", "s3")
     output = played(
