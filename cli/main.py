@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -109,6 +109,7 @@ def run(
         planning_mode=profile.planning,
         provider=profile.provider,
         snapshot=profile.snapshot,
+        answer_schema=_answer_schema(profile.answer_schema),
     )
     if background:
         from planwright.cli.actions.background import queue_request
@@ -116,6 +117,12 @@ def run(
         raise typer.Exit(queue_request(request, workspace, thread, options, interaction.json))
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
+
+
+def _answer_schema(text: str | None) -> dict[str, Any] | None:
+    from planwright.cli.actions.calling import read_object
+
+    return None if text is None else read_object("--answer-schema", text, 'write it as {"total": "float"}')
 
 
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(grouped(calls.call))

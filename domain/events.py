@@ -11,6 +11,7 @@ EventType = Literal[
     "run_start",
     "user_message",
     "agent_message",
+    "answer_value",
     "planning_decision",
     "plan_created",
     "plan_repaired",

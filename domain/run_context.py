@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from planwright.domain.answer_schema import AnswerSchema, read_answer_schema
 from planwright.domain.clock import LONGEST_S
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
@@ -50,6 +51,19 @@ class RunContext:
     gate_ttl_s: Annotated[int, Field(gt=0, le=LONGEST_S)] | None = field(
         default=None, metadata={"description": "How long a gate stays open; unset = sessions.gate_ttl_s."}
     )
+    answer_schema: AnswerSchema | None = field(
+        default=None,
+        metadata={
+            "description": "Form of a typed answer: a JSON Schema, or fields; unset = the agent's."
+        },
+    )
+
+    def __post_init__(self) -> None:
+        """Keep a form that is given as a class as its JSON Schema. Raises SetupError for what is no form."""
+        try:
+            object.__setattr__(self, "answer_schema", read_answer_schema(self.answer_schema))
+        except ValueError as error:
+            raise SetupError(f"`answer_schema` is wrong: {error}", "mend it, and ask again") from error
 
 
 _CONTEXT = TypeAdapter(RunContext)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -17,6 +19,10 @@ from planwright.prompts import render, section
 from planwright.state.agent_state import ModelRoute, StepTask
 from planwright.state.invocation import Invocation
 
+T = TypeVar("T")
+Ask = Callable[[str, ModelOutputInvalid], Awaitable[str]]
+"""Asks a model for another text in place of one, whose fault it is told."""
+
 
 async def with_declared_output(
     result: StepResult, task: StepTask, route: ModelRoute, models: Models, invocation: Invocation
@@ -30,13 +36,13 @@ async def with_declared_output(
     if result.status != "completed" or schema is None or not isinstance(result.output, dict):
         return result
     words = str(result.output["text"])
+
+    async def ask(words: str, error: ModelOutputInvalid) -> str:
+        prompt = _prompt(checked.step.description, words, error, schema)
+        return await models.complete(route, prompt, invocation, f"{checked.uid}:returns")
+
     try:
-        try:
-            output = read_declared(words, schema)
-        except ModelOutputInvalid as error:
-            prompt = _prompt(checked.step.description, words, error, schema)
-            reply = await models.complete(route, prompt, invocation, f"{checked.uid}:returns")
-            output = read_declared(reply, schema)
+        output = await read_or_ask(words, lambda text: read_declared(text, schema), ask, 1)
     except (LimitExceeded, ModelError) as error:
         if await invocation.goes_on_after(error):
             return await with_declared_output(result, task, route, models, invocation)
@@ -45,6 +51,19 @@ async def with_declared_output(
         why = f"it did not return what it declares: {error.cause}"
         return _failed(result, task, "model", why)
     return result.model_copy(update={"output": output})
+
+
+async def read_or_ask(text: str, read: Callable[[str], T], ask: Ask, attempts: int) -> T:
+    """Read a value from a text, or from what a model answers that is told what was wrong with it.
+
+    Raises ModelOutputInvalid where the last of the `attempts` could not be read, either.
+    """
+    for _ in range(attempts):
+        try:
+            return read(text)
+        except ModelOutputInvalid as error:
+            text = await ask(text, error)
+    return read(text)
 
 
 def read_declared(text: str, schema: Schema) -> dict[str, JsonValue]:

@@ -51,7 +51,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
     run.stage("plan_approval", routes.after_approval)
 
     # Or a model does it in a loop with tools, each call verified, asked about and recorded.
-    run.subgraph("agentic_loop", "consolidate")
+    run.subgraph("agentic_loop", routes.after_answer)
 
     # The steps of a plan are carried out: those that need no other at once, one by one or in a lane.
     run.at_once("dispatch", open_steps, ["direct_step", "lane"])
@@ -63,8 +63,9 @@ def build_pipeline(parts: Parts) -> Pipeline:
     run.stage("escalation_gate", "escalation")
     run.stage("escalation", routes.after_escalation)
 
-    # It is answered, what is worth it is remembered, and the run ends.
-    run.stage("respond", "consolidate")
+    # It is answered, in the form that a program wants, what is worth it is remembered, and the run ends.
+    run.stage("respond", routes.after_answer)
+    run.stage("answer_value", "consolidate")
     run.stage("clarify", "consolidate")
     run.stage("consolidate", "session_close")
     run.stage("session_close", END)

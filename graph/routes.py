@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from planwright.domain.results import TERMINAL
+from planwright.execution.run_account import DONE
 from planwright.graph.wiring import Route
 from planwright.models.conversation.shortening import Shortening
 from planwright.planning.step_identity import earlier_uids
@@ -132,6 +133,12 @@ async def after_score(
     if state.get("escalates"):
         return "escalation_gate"
     return _closing(state)
+
+
+async def after_answer(state: AgentState) -> Literal["answer_value", "consolidate"]:
+    """Put an answer into the form that is wanted, where there is one and the run has come to its end."""
+    wanted = state.get("answer_schema") is not None and state.get("status") in DONE
+    return "answer_value" if wanted else "consolidate"
 
 
 async def after_escalation(state: AgentState) -> Literal["verify", "planner", "respond", "clarify"]:

@@ -24,6 +24,7 @@ from planwright.graph.wiring import Values
 from planwright.models.calling import Models
 from planwright.models.conversation.shortening import Shortening
 from planwright.models.roles import role_route
+from planwright.nodes.closing.answer_value import answer_value
 from planwright.nodes.closing.clarify import clarify
 from planwright.nodes.closing.consolidate import consolidate
 from planwright.nodes.closing.escalation import escalation
@@ -89,6 +90,7 @@ def build_stages(parts: Parts, shortening: Shortening) -> Stages:
         **_carrying_out(parts, gateway),
         "consolidate": _consolidate(parts, gateway),
         "respond": ends_run(respond(parts.models, parts.stores, surroundings, parts.settings)),
+        "answer_value": ends_run(answer_value(parts.models, parts.stores, parts.settings)),
         "clarify": ends_run(clarify(parts.stores)),
         "session_close": session_close(parts.stores, parts.settings),
     }

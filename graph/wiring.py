@@ -173,16 +173,19 @@ class Outline:
     def stage(self, name: str, then: str | Route[Values], takes: type[Any] | None = None) -> None:
         """Add a stage with a superstep of its own; `takes` is the schema of its input, if not the state."""
         add_node(self._graph, name, self._nodes[name], takes)
-        if isinstance(then, str):
-            self._graph.add_edge(name, then)
-        else:
-            add_branch(self._graph, name, then)
+        self._go_on(name, then)
 
     def at_once(self, name: str, then: Route[Values], ends: Sequence[str] = ()) -> None:
         """Add a stage that goes on in the same superstep, as long as no model has been paid."""
         self._sequence.add_node(name, self._nodes[name], then, ends)
 
-    def subgraph(self, name: str, then: str) -> None:
+    def subgraph(self, name: str, then: str | Route[Values]) -> None:
         """Add a stage that runs a graph of its own."""
         self._graph.add_node(name, self._nodes[name])
-        self._graph.add_edge(name, then)
+        self._go_on(name, then)
+
+    def _go_on(self, name: str, then: str | Route[Values]) -> None:
+        if isinstance(then, str):
+            self._graph.add_edge(name, then)
+        else:
+            add_branch(self._graph, name, then)

@@ -29,6 +29,7 @@ SERVED_BY: Mapping[str, Role] = MappingProxyType(
         "compaction": "fast",
         "title": "fast",
         "respond": "respond",
+        "answer_value": "respond",
         "critic": "critic",
     }
 )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
+from pydantic import JsonValue
+
 from planwright.domain.results import format_end
 from planwright.domain.risk import Risk, at_least
 from planwright.presentation.printable import one_line
@@ -93,6 +95,8 @@ class RunView:
     """Since when models think that have not said a word, in seconds of the events' clock, by call."""
     answer: str = ""
     """Answer as far as it has come in; "" when it stands in the transcript."""
+    answer_value: JsonValue = None
+    """The typed answer; None where there is none."""
     answer_id: str = ""
     """Id of the message that brings the answer."""
 
@@ -146,6 +150,8 @@ def fold(view: RunView, event: RunEvent) -> RunView:
             return _spent(view, data)
         case "agent_message":
             return replace(view, answer="", thinking={}, phase="answered")
+        case "answer_value":
+            return replace(view, answer_value=data["value"])
     return view
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
+from planwright.domain.answer_schema import AnswerSchema
 from planwright.domain.risk import Mode
 from planwright.domain.run_context import PlanningMode
 
@@ -96,3 +97,5 @@ class AgentProfile(BaseModel):
     """Limits of its runs; what they leave out is as the workspace says."""
     instructions: str = ""
     """What it is told in its prompts; "" for nothing."""
+    answer_schema: AnswerSchema | None = None
+    """Form of the typed answer that its runs end with, as fields or a JSON Schema; None for words alone."""

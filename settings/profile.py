@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
+from planwright.domain.declared_returns import Schema
 from planwright.domain.errors import SetupError
 from planwright.domain.hashing import sha256
 from planwright.domain.plan import CLOSING, DELEGATE, WHOLE
@@ -64,6 +65,8 @@ class RunProfile:
     """Where a value comes from that the agent or the request sets, by the name of the value."""
     modes: tuple[Mode, ...] | None = None
     """Modes of capabilities that the run may use; None for all."""
+    answer_schema: Schema | None = None
+    """JSON Schema of the typed answer that the run ends with; None for words alone."""
 
     def permits(self, capability: str, mode: Mode) -> bool:
         """Say whether the run may use a capability of a mode; its last words and own results always are."""
@@ -93,7 +96,8 @@ class RunProfile:
         limits = self.limits.model_dump(mode="json", exclude={"own"})
         content = [self.agent, self.planning, self.max_tool_iterations, self.tools, self.model, limits]
         modes = [] if self.modes is None else [self.modes]
-        return sha256([*content, self.instructions, *modes])
+        form = [] if self.answer_schema is None else [self.answer_schema]
+        return sha256([*content, self.instructions, *modes, *form])
 
 
 def with_more(profile: RunProfile, extended: str | None) -> RunProfile:
@@ -145,6 +149,7 @@ def in_force(settings: Settings, context: RunContext) -> RunProfile:
         instructions=agent.instructions.strip(),
         own=sources,
         modes=modes_of(agent.modes, context.modes),
+        answer_schema=context.answer_schema or agent.answer_schema,
     )
 
 

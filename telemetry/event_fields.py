@@ -18,6 +18,7 @@ FIELDS: Mapping[EventType, tuple[str, ...]] = {
     "run_start": ("tenant", "channel", "agent", "forked_from", "undoes"),
     "user_message": (),
     "agent_message": (),
+    "answer_value": (),
     "planning_decision": ("mode", "planned", "agentic"),
     "plan_created": _PLAN,
     "plan_repaired": ("try",),

@@ -31,6 +31,7 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
     "structured": "models",
     "failover": "models",
     "provider": "models",
+    "answer": "nodes",
     "loop": "nodes",
     "progress": "nodes",
     "memory": "execution",
@@ -41,7 +42,15 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
 }
 PLANNING = ("plan_created", "plan_repaired", "plan_verified", "plan_edited")
 DETAILS = (
-    *("user_message", "agent_message", "planning_decision", "model_routed", "step_scored", "progress"),
+    *(
+        "user_message",
+        "agent_message",
+        "answer_value",
+        "planning_decision",
+        "model_routed",
+        "step_scored",
+        "progress",
+    ),
     *("plan_step_start", "tool_call_start"),
 )
 PROBLEMS = (

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planwright.capabilities.schema_paths import JsonSchema
 from planwright.domain.errors import CapabilityRejected, SetupError
-from planwright.domain.plugins import how_to_install
 from planwright.sandbox.sandbox import sandbox
+
+if TYPE_CHECKING:
+    from planwright.capabilities.tools.schema_mistakes import Mistake
 
 LONGEST = 200  # of a message, which may quote the whole value
 _BRANCHING = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"))
@@ -56,12 +58,8 @@ def arguments_by(name: str, schema: JsonSchema) -> type[SchemaArguments]:
     It is strict: where the schema does not say what else may be given, nothing else may. Nothing is
     fetched for it. Raises SetupError for what is no schema of an object.
     """
-    try:
-        from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
-        from jsonschema.validators import Draft202012Validator, validator_for
-    except ImportError as error:
-        cause = f"{name} has a JSON schema, which needs jsonschema: {error}"
-        raise SetupError(cause, how_to_install("mcp")) from error
+    from jsonschema.exceptions import SchemaError  # here, for only such arguments need it
+    from jsonschema.validators import Draft202012Validator, validator_for
 
     draft = validator_for(schema, default=Draft202012Validator)
     try:
@@ -86,14 +84,28 @@ def _closed(schema: JsonSchema, known: Mapping[str, object]) -> JsonSchema:
     return {**schema, "unevaluatedProperties": False} if "unevaluatedProperties" in known else dict(schema)
 
 
-def _mistakes(schema: JsonSchema, arguments: object) -> Iterator[InitErrorDetails]:
+def first_mistake(schema: JsonSchema, value: object) -> str:
+    """Say what is wrong with a value by its schema, and where; "" where nothing is."""
+    try:
+        found = _by_schema(schema, value)
+    except (ValueError, CapabilityRejected) as error:
+        return str(error)
+    return next((f"{'.'.join(map(str, place)) or 'the object'}: {text}" for _, text, place in found), "")
+
+
+def _by_schema(schema: JsonSchema, value: object) -> Sequence[Mistake]:
+    """List the mistakes of a value, in the sandbox where finding them may take long."""
     from planwright.capabilities.tools.schema_mistakes import mistakes
 
+    if _COSTLY.search(json.dumps(schema)):
+        listed: Sequence[Mistake] = sandbox().run(f"{mistakes.__module__}:mistakes", schema, value)
+        return listed
+    return mistakes(schema, value)
+
+
+def _mistakes(schema: JsonSchema, arguments: object) -> Iterator[InitErrorDetails]:
     try:
-        if _COSTLY.search(json.dumps(schema)):
-            errors = sandbox().run(f"{mistakes.__module__}:mistakes", schema, arguments)
-        else:
-            errors = mistakes(schema, arguments)
+        errors = _by_schema(schema, arguments)
     except (ValueError, CapabilityRejected) as error:
         yield _mistake("missing", str(error), (), arguments)
         return

@@ -55,7 +55,8 @@ def arguments(name: str, words: Sequence[str], whole: str | None, schema: JsonSc
     Raises SetupError for what is no such option, or is not spelled as its type is.
     """
     properties: Mapping[str, JsonSchema] = schema.get("properties", {})
-    values = {} if whole is None else _object(name, whole)
+    example = f"see an example: planwright capabilities {name}"
+    values = {} if whole is None else read_object("--args", whole, example)
     repeated: dict[str, list[JsonValue]] = {}
     for option, text in _options(words, properties):
         if option not in properties:
@@ -94,14 +95,13 @@ def _value(option: str, text: str, property_: JsonSchema, schema: JsonSchema) ->
         raise SetupError(f"--{option} is {error}, and not {text!r}", "write it as JSON") from error
 
 
-def _object(name: str, whole: str) -> dict[str, JsonValue]:
-    """Read all arguments from a text, a file (`@path`) or stdin (`-`). Raises SetupError for no object."""
+def read_object(option: str, whole: str, next_step: str) -> dict[str, JsonValue]:
+    """Read the object of an option: from a text, a file (`@path`) or stdin (`-`). Raises SetupError."""
     try:
         text = sys.stdin.read() if whole == "-" else whole
         text = Path(whole[1:]).read_text("utf-8") if whole.startswith("@") else text
         return _OBJECT.validate_json(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(f"cannot read the arguments: {error}", "write --args '{…}', @FILE, or -") from error
+        raise SetupError(f"cannot read {option}: {error}", f"write {option} '{{…}}', @FILE, or -") from error
     except ValidationError as error:
-        cause = f"--args is no JSON object: {error.errors()[0]['msg']}"
-        raise SetupError(cause, f"see an example: planwright capabilities {name}") from error
+        raise SetupError(f"{option} is no JSON object: {error.errors()[0]['msg']}", next_step) from error

@@ -41,6 +41,10 @@ class ProfileOptions:
     """Provider, or provider and model; None for what the settings say."""
     snapshot: Annotated[str | None, typer.Option(help="Id of the data that the run works on.")] = None
     """Id of the data that the run works on; None where it is not pinned."""
+    answer_schema: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Schema, or fields, of a typed answer; @FILE, or -.")
+    ] = None
+    """Form of the typed answer, as JSON or where to read it; None for what the agent says."""
 
 
 @dataclass(frozen=True)

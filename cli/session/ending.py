@@ -71,6 +71,10 @@ def finish(
         answer = run["answer"] or run["paused_why"] or ""
         if watch.answered != answer:
             print_answer(answer)
+        if watch.view.answer_value is not None:
+            terminal.screen.print(
+                views.label("value", json.dumps(watch.view.answer_value, ensure_ascii=False))
+            )
         if run["paused_for"]:
             more = f"planwright extend {run['run_id']} {more_option(run['paused_for'])}{where}"
             terminal.screen.print(views.label("more", more))

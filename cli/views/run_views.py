@@ -78,6 +78,8 @@ def show_run(thread: str, workspace: Path, as_json: bool) -> int:
     _show_models(run, console, models)
     if run["answer"]:
         console.print(views.label("answer", run["answer"]))
+    if run["answer_value"] is not None:
+        console.print(views.label("value", json.dumps(run["answer_value"], ensure_ascii=False)))
     return 0
 
 

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from langchain_core.messages import AnyMessage
 from langchain_core.runnables import RunnableConfig
 
+from planwright.domain.errors import SetupError
 from planwright.domain.model_hint import ModelHint
 from planwright.models.providers.router import Router
 from planwright.planning.model_hints import emit_route
 from planwright.state.agent_state import AgentState, AgentUpdate
 from planwright.state.compaction import visible_messages
 from planwright.state.invocation import invocation_of
-from planwright.state.node import Node
+from planwright.state.node import Node, ending
 
+NO_MODEL = SetupError(
+    "`answer_schema` wants a typed answer, which only a model writes, and none serves; nothing was done",
+    "add a provider to planwright.toml, or leave `answer_schema` out",
+)
 IMAGES = frozenset(("image", "image_url", "input_image"))
 
 
@@ -27,6 +32,8 @@ def capability_routing(router: Router) -> Node[AgentState, AgentUpdate]:
         route = router.route(invocation.profile.model, hint, state.get("benched", ()))
         if hint:
             emit_route(router, route, hint, {"step_id": "", "uid": invocation.run_id}, invocation)
+        if route.embedded and invocation.profile.answer_schema:
+            return {"route": route, **ending("failed", NO_MODEL)}
         return {"route": route}
 
     return capability_routing

@@ -63,6 +63,8 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
             "reading": False,
             "executed": None,
             "answer": "",
+            "answer_schema": invocation.profile.answer_schema,
+            "answer_value": None,
             "tells_deeds": False,
             "calls": [],
             **inherited,

@@ -34,6 +34,7 @@ def run_report(connection: sqlite3.Connection, run: Row, *, held: bool) -> Repor
         **{name: run[name] for name in _RUN},
         "status": status_of(run["status"], held=held),
         "answer": run["answer"] or (run["paused_why"] if run["status"] == "budget_exceeded" else None),
+        "answer_value": (newest_data(connection, run_id, "answer_value") or {}).get("value"),
         "agent": json.loads(run["context"]).get("agent"),
         **_source(record),
         "plan": recorded_plan(connection, run_id) or (verified or {}).get("plan"),

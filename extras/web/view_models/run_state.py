@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from pydantic import JsonValue
+
 from planwright.presentation.rows import Card, RunEvent
 from planwright.presentation.run_view import RunLine, RunView, fold
 
@@ -53,6 +55,8 @@ class RunState:
     """Why the newest plan may not run; empty where it may."""
     answer: str = ""
     """Words that the run ended with; "" while it has none."""
+    answer_value: JsonValue = None
+    """The typed answer; None where there is none."""
     status: str = ""
     """How it ended; "" while it has not."""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -105,6 +109,8 @@ def _after(state: RunState, event: RunEvent) -> RunState:
             return replace(state, notes=notes)
         case "agent_message":
             return replace(state, answer=str(data["content"]))
+        case "answer_value":
+            return replace(state, answer_value=data["value"])
         case "run_end":
             closed = {
                 id_: replace(gate, decision=gate.decision or "closed") for id_, gate in state.gates.items()
