@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -99,17 +99,19 @@ def run(
     interaction: Interaction,
 ) -> None:
     """Plan a request, ask for approval, run it and print the answer."""
+    from planwright.cli.actions.calling import read_object
     from planwright.cli.session.drive import Terminal, start
     from planwright.cli.views.run_views import known_thread
     from planwright.domain.run_context import RunContext
 
-    thread = known_thread(workspace, thread)
+    thread, text = known_thread(workspace, thread), profile.answer_schema
+    form = None if text is None else read_object("--answer-schema", text, 'write it as {"total": "float"}')
     options = RunContext(
         agent=profile.agent,
         planning_mode=profile.planning,
         provider=profile.provider,
         snapshot=profile.snapshot,
-        answer_schema=_answer_schema(profile.answer_schema),
+        answer_schema=form,
     )
     if background:
         from planwright.cli.actions.background import queue_request
@@ -117,12 +119,6 @@ def run(
         raise typer.Exit(queue_request(request, workspace, thread, options, interaction.json))
     terminal = Terminal(interaction.json, interaction.no_input, interaction.verbose)
     raise typer.Exit(start(request, workspace, thread, options, terminal))
-
-
-def _answer_schema(text: str | None) -> dict[str, Any] | None:
-    from planwright.cli.actions.calling import read_object
-
-    return None if text is None else read_object("--answer-schema", text, 'write it as {"total": "float"}')
 
 
 app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(grouped(calls.call))

@@ -1,8 +1,8 @@
-"""What a step that is left to a model declares to return: fields by name, each with a type.
+"""What a step that is left to a model, or a whole run, declares to return: fields by name, each with a type.
 
-A planner writes them briefly, `{"report": "str", "points": "str[]"}`, or as the JSON Schema of an object;
-either is kept as the schema. Of JSON Schema (https://json-schema.org/draft/2020-12) the words `type`,
-`properties`, `required`, `items`, `enum` and `description` count.
+They are written briefly, `{"report": "str", "points": "str[]"}`, or as the JSON Schema of an object
+(https://json-schema.org/draft/2020-12); either is kept as the schema. Of a step's the words `type`,
+`properties`, `required`, `items`, `enum` and `description` count, of a run's typed answer all.
 """
 
 from __future__ import annotations
@@ -11,10 +11,14 @@ import math
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Annotated, TypeAlias
 
-from pydantic import JsonValue
+from pydantic import BaseModel, BeforeValidator, JsonValue, TypeAdapter, ValidationError
+
+from planwright.domain.hashing import canonical_json
 
 MOST_FIELDS, DEEPEST = 30, 4
+LONGEST = 50_000  # characters of the schema of an answer: it stands in a prompt
 AS_FIELDS = (
     'write {"report": "str", "points": "str[]", "rows": [{"name": "str"}]}: fields by name, each str, int,'
     " float or bool; [] behind a type for a list, a list of one object for records"
@@ -30,6 +34,8 @@ _NAMES: Mapping[str, str] = MappingProxyType(
 _SCHEMAS = frozenset(("string", "integer", "number", "boolean", "array", "object"))
 _FIELD = re.compile(r"[A-Za-z_]\w{0,63}\??")
 Schema = dict[str, JsonValue]
+_JSON: TypeAdapter[Schema] = TypeAdapter(Schema)
+_WHOLE = frozenset(("$schema", "$defs", "$ref", "properties", "anyOf", "oneOf", "allOf"))
 
 
 def read_returns(value: object) -> Schema | None:
@@ -40,6 +46,41 @@ def read_returns(value: object) -> Schema | None:
         raise ValueError(AS_FIELDS)
     whole = value.get("type") == "object" and isinstance(value.get("properties"), Mapping)
     return _schema(value, 0) if whole else _of_fields(value, None, 0)
+
+
+def read_answer_schema(value: object) -> Schema | None:
+    """Read the form of an answer as a JSON Schema; None for nothing. Raises ValueError, saying why."""
+    if value is None:
+        return None
+    if isinstance(value, type) and issubclass(value, BaseModel):
+        value = value.model_json_schema()
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(
+            "it takes a class of pydantic, a JSON Schema of an object, or fields with their types"
+        )
+    if value.get("type") != "object" and not _WHOLE & value.keys():
+        return read_returns(value)
+    try:
+        schema = _JSON.validate_python(dict(value))
+    except ValidationError as error:
+        raise ValueError("it holds what is no JSON") from error
+    if len(canonical_json(schema)) > LONGEST:
+        raise ValueError(f"it is longer than {LONGEST:,} characters")
+    _check(schema)
+    return schema
+
+
+def _check(schema: Schema) -> None:
+    """Raise ValueError for what is no schema of an object."""
+    from jsonschema import Draft202012Validator  # here, for few runs have a typed answer
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(schema)
+    except (SchemaError, RecursionError) as error:
+        raise ValueError(f"it is no JSON Schema: {str(error).splitlines()[0]}") from error
+    if schema.get("type", "object") != "object":
+        raise ValueError(f"an answer is an object, and the schema is one of {schema['type']!r}")
 
 
 def as_declared(value: JsonValue, schema: Mapping[str, JsonValue], name: str = "") -> JsonValue:
@@ -142,3 +183,7 @@ def _kind_of(value: JsonValue) -> str:
         dict: "an object",
     }
     return names.get(type(value), "nothing")
+
+
+AnswerSchema: TypeAlias = Annotated[Schema, BeforeValidator(read_answer_schema)]
+"""A JSON Schema of an answer, read from each of its forms."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from planwright.domain.answer_schema import AnswerSchema, read_answer_schema
 from planwright.domain.clock import LONGEST_S
+from planwright.domain.declared_returns import AnswerSchema, read_answer_schema
 from planwright.domain.errors import SetupError
 from planwright.domain.risk import Mode
 
@@ -53,9 +53,7 @@ class RunContext:
     )
     answer_schema: AnswerSchema | None = field(
         default=None,
-        metadata={
-            "description": "Form of a typed answer: a JSON Schema, or fields; unset = the agent's."
-        },
+        metadata={"description": "Form of a typed answer: a JSON Schema, or fields; unset = the agent's."},
     )
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from planwright.domain.answer_schema import AnswerSchema
+from planwright.domain.declared_returns import AnswerSchema
 from planwright.domain.risk import Mode
 from planwright.domain.run_context import PlanningMode
 

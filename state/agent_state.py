@@ -134,7 +134,7 @@ class OutputState(TypedDict, total=False):
     """The whole conversation of the thread, with the answer as its last message."""
     answer: str
     """The words that the run ended with."""
-    answer_value: dict[str, Any] | None
+    answer_value: dict[str, JsonValue] | None
     """The typed answer, by the `answer_schema` of the run; None where it has none, or ended without one."""
     status: RunStatus | Literal["interrupted"]
     """How the run ended; `interrupted` while it waits for a person."""
@@ -205,9 +205,9 @@ class AgentState(TypedDict, total=False):
     """How the run stands; set by the node that ends it, or makes it wait."""
     answer: str
     """The words that the run ends with; empty until a node has them."""
-    answer_schema: dict[str, Any] | None
+    answer_schema: dict[str, JsonValue] | None
     """JSON Schema of the typed answer that is wanted; None for words alone; set by `session_event`."""
-    answer_value: dict[str, Any] | None
+    answer_value: dict[str, JsonValue] | None
     """The typed answer; None before one, and where none is wanted; set by `answer_value`."""
     tells_deeds: bool
     """Whether the answer tells by itself what was done and what was not."""

@@ -87,20 +87,20 @@ def _closed(schema: JsonSchema, known: Mapping[str, object]) -> JsonSchema:
 def first_mistake(schema: JsonSchema, value: object) -> str:
     """Say what is wrong with a value by its schema, and where; "" where nothing is."""
     try:
-        found = _by_schema(schema, value)
+        mistakes = _by_schema(schema, value)
     except (ValueError, CapabilityRejected) as error:
         return str(error)
-    return next((f"{'.'.join(map(str, place)) or 'the object'}: {text}" for _, text, place in found), "")
+    return next((f"{'.'.join(map(str, place)) or 'the object'}: {text}" for _, text, place in mistakes), "")
 
 
 def _by_schema(schema: JsonSchema, value: object) -> Sequence[Mistake]:
     """List the mistakes of a value, in the sandbox where finding them may take long."""
     from planwright.capabilities.tools.schema_mistakes import mistakes
 
-    if _COSTLY.search(json.dumps(schema)):
-        listed: Sequence[Mistake] = sandbox().run(f"{mistakes.__module__}:mistakes", schema, value)
-        return listed
-    return mistakes(schema, value)
+    if not _COSTLY.search(json.dumps(schema)):
+        return mistakes(schema, value)
+    errors: Sequence[Mistake] = sandbox().run(f"{mistakes.__module__}:mistakes", schema, value)
+    return errors
 
 
 def _mistakes(schema: JsonSchema, arguments: object) -> Iterator[InitErrorDetails]:

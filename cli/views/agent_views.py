@@ -57,6 +57,7 @@ def show_agent(agent: str, workspace: Path, as_json: bool) -> int:
         "modes": f"{'all' if row['modes'] is None else ', '.join(row['modes'])} ({sources['modes']})",
         "limits": "; ".join(f"{name} {_limit(limits[name])} ({sources[name]})" for name in limits),
         "told": row["instructions"] or "nothing of its own",
+        "answers": f"in words{', and as ' + json.dumps(form) if (form := row['answer_schema']) else ''}",
     }
     for name, text in facts.items():
         views.console().print(views.label(name, text))
@@ -95,6 +96,7 @@ def effective(settings: Settings, registry: Registry, agent: str) -> Report:
         "modes": profile.modes,
         "limits": limits,
         "instructions": profile.instructions,
+        "answer_schema": profile.answer_schema,
         "from": {name: profile.setting(name) for name in WORKSPACE}
         | {name: profile.limits.setting(name) for name in limits},
     }

@@ -36,7 +36,10 @@ def answer_value(models: Models, stores: Stores, settings: Settings) -> Node[Age
 
     async def answer_value(state: AgentState, config: RunnableConfig) -> AgentUpdate:
         invocation, schema = invocation_of(config), state["answer_schema"] or {}
-        calls = _told(await calls_of_run(state, stores, settings.tools.result_limit))
+        calls = _results(await calls_of_run(state, stores, settings.tools.result_limit))
+
+        def read(text: str) -> dict[str, JsonValue]:
+            return read_answer_value(text, schema)
 
         async def ask(text: str, error: ModelOutputInvalid, results: Sequence[JsonValue] = calls) -> str:
             prompt = _prompt(state, schema, results)
@@ -50,7 +53,7 @@ def answer_value(models: Models, stores: Stores, settings: Settings) -> Node[Age
                 return await ask(text, error, ())
 
         try:
-            value = await read_or_ask(state["answer"], lambda text: read_value(text, schema), ask, ATTEMPTS)
+            value = await read_or_ask(state["answer"], read, ask, ATTEMPTS)
         except (LimitExceeded, ModelError) as error:
             if await invocation.goes_on_after(error):
                 return await answer_value(state, config)
@@ -63,7 +66,7 @@ def answer_value(models: Models, stores: Stores, settings: Settings) -> Node[Age
     return answer_value
 
 
-def read_value(text: str, schema: Schema) -> dict[str, JsonValue]:
+def read_answer_value(text: str, schema: Schema) -> dict[str, JsonValue]:
     """Read a value that follows a schema. Raises ModelOutputInvalid, saying where it does not."""
     value, _ = read_json(text)
     if mistake := first_mistake(schema, value):
@@ -81,7 +84,7 @@ def _prompt(state: AgentState, schema: Schema, results: Sequence[JsonValue]) -> 
     return Prompt("answer_value", system, "".join(message), schema=schema)
 
 
-def _told(messages: Sequence[AnyMessage]) -> list[JsonValue]:
+def _results(messages: Sequence[AnyMessage]) -> list[JsonValue]:
     """Tell of each call what was called, with what, and what it returned."""
     args: dict[str, JsonValue] = {
         str(call["id"]): call["args"]

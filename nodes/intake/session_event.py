@@ -42,35 +42,39 @@ def session_event(forks: Forks, ledger: Ledger, versions: Mapping[str, str]) -> 
         if plan := inherited.get("plan"):
             data = {"plan_id": plan.plan_id, "goal": plan.goal, "steps": len(plan.work), "repaired": False}
             invocation.emit("plan_created", {**data, "context_hash": inherited["context_hash"]}, "0")
-        return {
-            "run_id": invocation.run_id,
-            "request": request,
-            "task": Task(task=request),
-            "status": "running",
-            "plan": None,
-            "checked": [],
-            "changes": [],
-            "done": [],
-            "draft": None,
-            "findings": [],
-            "attempts": Attempts(),
-            "gate_id": "",
-            "estimate": {},
-            "shortlist": [],
-            "results": instead_of_all({}),
-            "verdict": None,
-            "escalates": False,
-            "reading": False,
-            "executed": None,
-            "answer": "",
-            "answer_schema": invocation.profile.answer_schema,
-            "answer_value": None,
-            "tells_deeds": False,
-            "calls": [],
-            **inherited,
-        }
+        form = invocation.profile.answer_schema
+        return {**cleared(invocation.run_id, request), "answer_schema": form, **inherited}
 
     return session_event
+
+
+def cleared(run_id: str, request: str) -> AgentUpdate:
+    """Make the state of a run that has just begun: of the one before it, the conversation stays alone."""
+    return {
+        "run_id": run_id,
+        "request": request,
+        "task": Task(task=request),
+        "status": "running",
+        "plan": None,
+        "checked": [],
+        "changes": [],
+        "done": [],
+        "draft": None,
+        "findings": [],
+        "attempts": Attempts(),
+        "gate_id": "",
+        "estimate": {},
+        "shortlist": [],
+        "results": instead_of_all({}),
+        "verdict": None,
+        "escalates": False,
+        "reading": False,
+        "executed": None,
+        "answer": "",
+        "answer_value": None,
+        "tells_deeds": False,
+        "calls": [],
+    }
 
 
 def newest_request(messages: list[AnyMessage]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 
-from planwright.domain.declared_returns import as_declared, read_returns
+from planwright.domain.declared_returns import as_declared, read_answer_schema, read_returns
 
 BRIEF: dict[str, Any] = {
     "report": "str",
@@ -100,3 +102,42 @@ def test_one_of_several_words_is_that_or_wrong() -> None:
     assert as_declared({"k": "a"}, schema) == {"k": "a"}
     with pytest.raises(ValueError, match="one of a"):
         as_declared({"k": "b"}, schema)
+
+
+class Bill(BaseModel):
+    """A form of pydantic."""
+
+    total: float
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("form", "schema"),
+    [
+        (None, None),
+        (Bill, Bill.model_json_schema()),
+        (Bill.model_json_schema(), Bill.model_json_schema()),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}}, None),
+        (BRIEF, SCHEMA),
+    ],
+)
+def test_an_answer_has_a_form_of_any_kind(form: Any, schema: Any) -> None:
+    assert read_answer_schema(form) == (schema or form)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        ("total", "a class of pydantic, a JSON Schema of an object, or fields"),
+        ({}, "a class of pydantic"),
+        (int, "a class of pydantic"),
+        ({"total": "money"}, "is no type"),
+        ({"type": "object", "properties": {"a": {"type": "sum"}}}, "it is no JSON Schema: 'sum'"),
+        ({"type": "array", "$defs": {}}, "an answer is an object, and the schema is one of 'array'"),
+        ({"type": "object", "description": "x" * 60_000}, "longer than 50,000 characters"),
+        ({"type": "object", "title": object()}, "it holds what is no JSON"),
+    ],
+)
+def test_what_is_no_form_of_an_answer_is_refused(wrong: Any, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)):
+        read_answer_schema(wrong)

@@ -147,22 +147,10 @@ def test_a_fork_keeps_the_form(scene: Scene) -> None:
     assert other.invoke(None, config)["answer_value"] == {**VALUE, "days": 4}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ("total", "it takes a class of pydantic"),
-        ({"total": "money"}, "is no type"),
-        ({"type": "object", "properties": {"a": {"type": "sum"}}}, "it is no JSON Schema"),
-        ({"type": "array", "$defs": {}}, "an answer is an object"),
-        ({"type": "object", "properties": {"a": {"description": "x" * 60_000}}}, "longer than 50,000"),
-        ({"type": "object", "title": object()}, "it holds what is no JSON"),
-    ],
-)
-def test_a_form_that_is_none_is_refused_before_anything_is_done(wrong: Any, why: str, scene: Scene) -> None:
+def test_a_form_that_is_none_is_refused_before_anything_is_done(scene: Scene) -> None:
     agent, model = planned(scene, WORDS)
-    with pytest.raises(SetupError, match="answer_schema") as refused:
-        request(scene, agent, {"answer_schema": wrong})
-    assert why in refused.value.cause
+    with pytest.raises(SetupError, match=r"answer_schema\n  Value error, 'money' is no type"):
+        request(scene, agent, {"answer_schema": {"total": "money"}})
     assert (model.prompts, scene.rows("SELECT run_id FROM runs")) == ([], [])
 
 
