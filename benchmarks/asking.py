@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.asking_tasks import TASKS
+from benchmarks.asking_tasks import FINDS_NOTHING, TASKS
 from benchmarks.asking_world import Talk, World, rows, unseen, world
 from planwright.domain.references import has_reference
 from planwright.domain.verified_step import VerifiedStep
@@ -40,12 +40,16 @@ class Play:
     free: int = 0
     """Effects that nobody has to be asked about."""
     unseen: list[str] = field(default_factory=list)
+    proposed: int = 0
+    """Memories that a loop proposed instead of writing them: whoever accepts one sees it, and is asked so."""
     ended: str = ""
 
     @property
     def holds(self) -> bool:
-        """Whether it asked no more than it had to, showed all, and did something."""
-        return self.questions <= self.groups and not self.unseen and self.effects > 0
+        """Whether it asked no more than it had to, showed all, and did something if there was something."""
+        if self.task in FINDS_NOTHING:
+            return self.ended.startswith("completed") and (self.questions, self.effects) == (0, 0)
+        return self.questions <= self.groups and not self.unseen and self.effects + self.proposed > 0
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,9 @@ def play_task(task: str, outside: World, folder: Path) -> list[Play]:
     plays, recorded = [embedded], _recorded(folder / "embedded")
     if recorded is None:
         return [*plays, *(Play(task, way, ended="there is no plan to follow") for way in WAYS[1:])]
+    plans = [json.dumps(recorded.plan)] * (2 if task in FINDS_NOTHING else 1)  # it is asked for another one
     for way, replies, mode in (
-        ("plan", [json.dumps(recorded.plan), "done"], "always"),
+        ("plan", [*plans, "done"], "always"),
         ("loop", [*_replies(recorded), "done"], "never"),
     ):
         plays.append(Play(task, way))
@@ -83,6 +88,8 @@ def _play(play: Play, request: str, outside: World, folder: Path, *replies: Any,
         play.ended = talk.say(request)
     play.questions = len(talk.cards)
     done = _effects(folder)
+    play.proposed = len(rows(folder, "SELECT 1 FROM proposals WHERE status = 'proposed'"))
+    play.questions += play.proposed
     play.effects = len(done)
     play.free = 0 if talk.cards else len(done)
     play.unseen = unseen(done, talk.cards) if talk.cards else []

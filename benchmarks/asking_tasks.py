@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+FINDS_NOTHING = (
+    "Search my emails for the newsletter, summarize it and save the summary to newsletter.md",
+    'Get the phone number from notes/onboarding.md and create a ticket titled "Call the landlord"',
+)
+"""Those for which the workspace has nothing: nobody is asked, nothing is done, and that is said."""
 TASKS = (
     "Search my emails for the invoice from Acme, then create a ticket with the amount and send a summary to"
     " the team channel",

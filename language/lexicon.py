@@ -25,7 +25,7 @@ ACTIONS = _by_word(
         "show": "show, show me, display, give me, tell me, bring up",
         "read": "read, open, open up, print, cat, load, read me, read out",
         "create": "create, make, add, file, raise, log, set up, create me, start a",
-        "save": "write, save, store, put, export, dump, write down, record",
+        "save": "write, save, store, put, export, dump, write down, record, overwrite",
         "send": "send, post, share, announce, notify, message, ping, inform, publish, tell, let, drop, report,"
         " alert, update, shoot",
         "summarize": "summarize, summarise, sum up, condense, shorten, recap, boil down, give a summary of,"

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, JsonValue
 from planwright.capabilities.contract import Guide
 from planwright.capabilities.declaration import capability
 from planwright.domain.errors import CapabilityRejected
+from planwright.domain.references import NothingFound
 
 Kind = Literal["amount", "date", "email", "url", "number", "phone"]
 
@@ -82,7 +83,7 @@ def extract(
     pattern = re.compile(_PATTERNS[kind])
     values = [match[0].strip() for row in rows for match in pattern.finditer(row)]
     if not values:
-        raise CapabilityRejected(f"the text holds no {kind}", "look at the text itself")
+        raise NothingFound(f"the text holds no {kind}", "look at the text itself")
     return Extracted(value=_meant(kind, rows, pattern) or values[0], values=values, kind=kind)
 
 
