@@ -30,7 +30,7 @@ LATE_S = 86_400.0
 """Seconds after its end from which nobody is told any more that a run has failed."""
 _UNSENT = """LEFT JOIN notices n ON n.kind = :kind AND n.subject = {subject} AND n.way = :way
     WHERE n.sent_at IS NULL AND coalesce(n.attempts, 0) < :most AND"""
-_SHARED = "r.run_id, r.tenant, n.owner, n.free_s, n.attempts"
+_SHARED = "r.run_id, r.tenant, r.tenant AS addressee, n.owner, n.free_s, n.attempts"
 _GATES = f"""SELECT r.gate_id AS subject, {_SHARED} FROM gates r {_UNSENT.format(subject="r.gate_id")}
     r.status = 'open' AND r.closes_s > :now_s"""
 # A run that is at work may settle its effects itself; a gate that asks about them has its own message.
@@ -40,12 +40,17 @@ _DOUBTS = f"""SELECT e.key AS subject, {_SHARED} FROM effects e JOIN runs r ON r
         SELECT 1 FROM gates g WHERE g.run_id = e.run_id AND g.status = 'open' AND g.kind = 'escalation')"""
 _DUE: Mapping[NoticeKind, str] = {
     "gate_opened": f"{_GATES} ORDER BY r.rowid",
+    "gate_climbed": f"{_GATES} AND :now_s - r.opened_s >= :climb_s ORDER BY r.rowid",
     "gate_closing": f"""{_GATES} AND r.closes_s - :now_s <= :closing_s
         AND 4 * (r.closes_s - :now_s) <= r.closes_s - r.opened_s ORDER BY r.rowid""",
     "effect_in_doubt": f"{_DOUBTS} ORDER BY e.intended_at",
     "run_failed": f"""SELECT r.run_id AS subject, {_SHARED} FROM runs r
         {_UNSENT.format(subject="r.run_id")} r.status IN ('failed', 'timeout') AND r.ended_at >= :since
         ORDER BY r.ended_at""",
+    "schedule_answered": f"""SELECT r.run_id AS subject, r.run_id, r.tenant, s.schedule AS addressee, n.owner,
+        n.free_s, n.attempts FROM runs r JOIN sessions s ON s.run_id = r.run_id
+        {_UNSENT.format(subject="r.run_id")} json_extract(r.context, '$.channel') = 'schedule'
+        AND r.ended_at >= :since ORDER BY r.ended_at""",
 }
 _CLAIM = """INSERT INTO notices (kind, subject, way, tenant, run_id, notice_id, owner, free_s, claimed_at,
     attempts) VALUES (?,?,?,?,?,?,?,?,?,1) ON CONFLICT (kind, subject, way) DO UPDATE SET
@@ -71,6 +76,8 @@ class Notice:
     """Whose it is."""
     run_id: str
     """Run that it is on."""
+    addressee: str
+    """Tenant whose addresses it goes to, or schedule."""
     attempt: int = 1
     """How often it was sent, this time included."""
 
@@ -84,12 +91,12 @@ class Notice:
 class NoticeScope:
     """Which messages are to be sent."""
 
-    kinds: Collection[NoticeKind]
-    """What is told."""
-    tenants: Mapping[NoticeWay, Collection[str]]
-    """Whose messages go which way."""
+    addressees: Mapping[tuple[NoticeKind, NoticeWay], Collection[str]]
+    """Tenants, or schedules, that messages of a kind go to one way; nothing for kinds that are not told."""
     closing_s: float
     """Seconds before its end at which a gate is near it."""
+    climb_s: float
+    """Seconds after which a gate that is open goes on to the next."""
 
 
 class Notices:
@@ -139,14 +146,21 @@ class Notices:
         self, connection: sqlite3.Connection, scope: NoticeScope, mark: TimeMark, most: int
     ) -> list[Notice]:
         """List what is due, by way and kind; the oldest of each first."""
-        limits = {"most": MOST_ATTEMPTS, "now_s": mark.counted_s, "closing_s": scope.closing_s}
-        since = mark.moment(mark.counted_s - LATE_S).isoformat()
+        limits: dict[str, float | str] = {
+            "most": MOST_ATTEMPTS,
+            "now_s": mark.counted_s,
+            "closing_s": scope.closing_s,
+            "climb_s": scope.climb_s,
+            "since": mark.moment(mark.counted_s - LATE_S).isoformat(),
+        }
         due = (
-            Notice(kind, row["subject"], way, row["tenant"], row["run_id"], (row["attempts"] or 0) + 1)
-            for way, tenants in scope.tenants.items()
-            for kind in (kind for kind in _DUE if tenants and kind in scope.kinds)
-            for row in connection.execute(_DUE[kind], {"kind": kind, "way": way, "since": since, **limits})
-            if row["tenant"] in tenants and self._is_free(row, mark)
+            Notice(
+                *(kind, row["subject"], way, row["tenant"], row["run_id"], row["addressee"]),
+                attempt=(row["attempts"] or 0) + 1,
+            )
+            for (kind, way), names in scope.addressees.items()
+            for row in connection.execute(_DUE[kind], {"kind": kind, "way": way, **limits})
+            if row["addressee"] in names and self._is_free(row, mark)
         )
         return list(islice(due, most))
 

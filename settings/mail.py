@@ -8,8 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from planwright.settings.providers import Address
 
-NoticeKind = Literal["gate_opened", "gate_closing", "effect_in_doubt", "run_failed"]
-NoticeWay = Literal["mail", "webhook"]
+NoticeKind = Literal[
+    "gate_opened", "gate_climbed", "gate_closing", "effect_in_doubt", "run_failed", "schedule_answered"
+]
+NoticeWay = Literal["mail", "webhook", "apprise"]
 
 
 class MailSettings(BaseModel):
@@ -52,7 +54,7 @@ class MailSettings(BaseModel):
 
 
 class NoticeAddresses(BaseModel):
-    """Where messages of one tenant go; nowhere where both are left out."""
+    """Where messages go; nowhere where all are left out."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,32 +62,37 @@ class NoticeAddresses(BaseModel):
     """Mail addresses; messages go through the server of `[mail]`."""
     webhook: Address | None = None
     """Address that messages are posted to as JSON; None for none."""
+    apprise: tuple[SecretStr, ...] = Field((), max_length=50)
+    """Addresses, with keys, as Apprise spells them (Slack, Teams, push, desktop); of the extra `notify`."""
 
     @property
     def ways(self) -> tuple[NoticeWay, ...]:
         """The ways that messages go."""
-        ways: dict[NoticeWay, object] = {"mail": self.mail, "webhook": self.webhook}
-        return tuple(way for way, address in ways.items() if address)
+        return tuple(way for way in get_args(NoticeWay) if getattr(self, way))
 
 
-class NotifySettings(NoticeAddresses):
-    """Messages to people; `mail` and `webhook` are those of the tenant `default`."""
+class TenantAddresses(NoticeAddresses):
+    """Where messages of one tenant go."""
+
+    next: NoticeAddresses = NoticeAddresses()
+    """Where a gate goes that the people before have not decided after `climb_s`."""
+
+
+class NotifySettings(TenantAddresses):
+    """Messages to people; the addresses here are those of the tenant `default`."""
 
     events: frozenset[NoticeKind] = frozenset(get_args(NoticeKind))
-    """What is told: a gate opens or is near its end, an effect is in doubt, a run has failed."""
+    """What is told: a gate opens, climbs or is near its end, an effect is in doubt, a run has failed."""
+    climb_s: float = Field(3600, gt=0)
+    """Seconds after which an open gate goes to those under `next`."""
     closing_s: float = Field(3600, gt=0)
     """Seconds before its end at which a gate is near it; never more than a quarter of its time."""
     page: Address | None = None
     """Address that people reach the page by; messages link to the card there. None for no link."""
-    tenants: dict[str, NoticeAddresses] = {}
+    tenants: dict[str, TenantAddresses] = {}
     """Where messages of other tenants go, by name; those of a tenant that is not here go nowhere."""
 
-    def tenants_by(self, way: NoticeWay) -> frozenset[str]:
-        """Name the tenants whose messages go a way."""
-        every = {"default": self, **self.tenants}
-        return frozenset(tenant for tenant, addresses in every.items() if way in addresses.ways)
-
-    def of(self, tenant: str) -> NoticeAddresses:
-        """Find where messages of a tenant go."""
-        own = self if tenant == "default" else NoticeAddresses()
-        return self.tenants.get(tenant, own)
+    def addresses(self, kind: NoticeKind, tenant: str) -> NoticeAddresses:
+        """Find where messages of a kind go that are of a tenant."""
+        own = self.tenants.get(tenant, self if tenant == "default" else TenantAddresses())
+        return own.next if kind == "gate_climbed" else own

@@ -11,6 +11,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
 
 from planwright.domain.run_context import PlanningMode
+from planwright.settings.mail import NoticeAddresses
 from planwright.settings.providers import Address
 
 TWICE = timedelta(hours=3)
@@ -160,6 +161,8 @@ class ScheduleSettings(BaseModel):
     """Whose runs they are."""
     ttl_s: float | None = Field(None, gt=0)
     """Seconds after which a run of it expires; None for `sessions.ttl_s`."""
+    answer_to: NoticeAddresses = NoticeAddresses()
+    """Where the answer of each run goes."""
 
     @field_validator("cron")
     @classmethod

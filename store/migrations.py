@@ -25,6 +25,8 @@ CREATE INDEX IF NOT EXISTS runs_of_agent ON runs (tenant, json_extract(context, 
     WHERE json_extract(context, '$.agent') IS NOT NULL;
 CREATE INDEX IF NOT EXISTS runs_asking ON runs (ended_at) WHERE status = 'needs_input';
 CREATE INDEX IF NOT EXISTS runs_failed ON runs (ended_at) WHERE status IN ('failed', 'timeout');
+CREATE INDEX IF NOT EXISTS runs_scheduled ON runs (ended_at)
+    WHERE json_extract(context, '$.channel') = 'schedule';
 CREATE TABLE threads (thread_id TEXT PRIMARY KEY, tenant TEXT NOT NULL, title TEXT NOT NULL, title_hash TEXT);
 CREATE TABLE plans (
     run_id TEXT NOT NULL, tenant TEXT NOT NULL, plan_hash TEXT NOT NULL, revision INTEGER NOT NULL,

@@ -16,13 +16,16 @@ from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
 from planwright.approvals.notices.message import NoticeMessage
 from planwright.capabilities.builtin.mail.addresses import check_mail_address
 from planwright.domain.errors import CapabilityError, SetupError
 from planwright.domain.hashing import json_text
+from planwright.domain.plugins import how_to_install
 from planwright.security.egress.network import Network
 from planwright.security.egress.unreachable import why_unreachable
 from planwright.settings.mail import MailSettings
@@ -116,14 +119,47 @@ class WebhookDelivery:
             raise NotDelivered(f"the webhook answered {status}")
 
 
+class AppriseDelivery:
+    """Sends messages through Apprise, to whatever it can reach (github.com/caronc/apprise)."""
+
+    async def send(self, message: NoticeMessage, addresses: Sequence[SecretStr]) -> None:
+        """Send one message to several addresses. Raises NotDelivered where one of them did not take it.
+
+        They have no place for an id, so whoever has taken it gets it once more with the next attempt.
+        """
+        receivers = _apprise(addresses)
+        taken = await receivers.async_notify(body=message.text, title=message.head)
+        if not taken:
+            raise NotDelivered("one of the addresses for Apprise did not take it; its log says why")
+
+
+def _apprise(addresses: Sequence[SecretStr]) -> Any:
+    """Read addresses as Apprise does. Raises SetupError for one that it does not know, and without it."""
+    try:
+        import apprise  # here, for few workspaces have such addresses
+    except ImportError as error:
+        raise SetupError(f"[notify] apprise needs Apprise: {error}", how_to_install("notify")) from error
+    receivers = apprise.Apprise()
+    for number, address in enumerate(addresses, 1):
+        if not receivers.add(address.get_secret_value()):
+            cause = f"[notify] apprise: address {number} is none that Apprise knows"
+            raise SetupError(cause, "write it as github.com/caronc/apprise says: slack://…, ntfy://…")
+    return receivers
+
+
 def check_addresses(settings: Settings) -> None:
     """Raise SetupError for addresses that are none, and where mail is to be sent without a server."""
-    every = [*settings.notify.mail, *(a for each in settings.notify.tenants.values() for a in each.mail)]
-    if every and not (settings.mail.host and settings.mail.sender):
+    tenants = (settings.notify, *settings.notify.tenants.values())
+    schedules = (schedule.answer_to for schedule in settings.schedules.values())
+    every = [*tenants, *(tenant.next for tenant in tenants), *schedules]
+    if any(each.mail for each in every) and not (settings.mail.host and settings.mail.sender):
         cause = "[notify] mail needs a server that sends it"
         raise SetupError(cause, 'add it to planwright.toml: [mail] host = "…" from = "me@…"')
-    for address in every:
-        try:
-            check_mail_address(address)
-        except ValueError as error:
-            raise SetupError(f"[notify] mail: {error}", "write bare addresses: jo@example.com") from error
+    for addresses in every:
+        for address in addresses.mail:
+            try:
+                check_mail_address(address)
+            except ValueError as error:
+                raise SetupError(f"[notify] mail: {error}", "write bare addresses: jo@example.com") from error
+        if addresses.apprise:
+            _apprise(addresses.apprise)

@@ -22,6 +22,7 @@ LONGEST_HEAD = 150
 LONGEST_LINE = 600
 LONGEST_TEXT = 6_000
 """Letters of what a card or a run says in a message; all of it is on the page and in the terminal."""
+_HEADS = {"gate_closing": "Decide until {}", "gate_climbed": "Nobody has decided yet"}
 _ANSWERS = {"approve": "approve {}", "reject": "reject {}", "respond": 'respond {} "…"'}
 
 
@@ -54,7 +55,7 @@ class Writer:
         """Say what a gate asks, until when, and how it is answered."""
         ends = f"{gate.expires_at:%Y-%m-%d %H:%M:%S} UTC"
         does, _, more = describe_gate(gate).partition("\n")
-        head = f"Decide until {ends}" if notice.kind == "gate_closing" else "A decision waits"
+        head = _HEADS.get(notice.kind, "A decision waits").format(ends)
         commands = [
             f"planwright {_ANSWERS[answer].format(gate.gate_id)}"
             for answer in gate.allowed
@@ -78,11 +79,13 @@ class Writer:
         body = [head, *asked_lines(doubts), "", f"{how_to_decide(notice.run_id)}".capitalize()]
         return self._message(notice, head, body, [], f"/runs/{notice.run_id}/doubts", {})
 
-    def of_failure(self, notice: Notice, run: Run) -> NoticeMessage:
-        """Say that a run has failed, of what request, and with which words."""
-        head = f"A run has failed: {run.request}"
+    def of_end(self, notice: Notice, run: Run) -> NoticeMessage:
+        """Say how a run has ended, of what request, and with which words."""
+        scheduled = notice.kind == "schedule_answered"
+        head = f"{notice.addressee if scheduled else 'A run has failed'}: {run.request}"
         words = (run.answer or "").splitlines()
         facts: dict[str, JsonValue] = {"thread_id": run.thread_id, "status": run.status}
+        facts |= {"schedule": notice.addressee, "answer": run.answer} if scheduled else {}
         commands = [f"planwright show {run.run_id}"]
         return self._message(
             notice, head, [head, *words, f"It ended as {run.status}."], commands, f"/runs/{run.run_id}", facts

@@ -11,11 +11,12 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import get_args
 
 from planwright.approvals.notices.delivery import (
+    AppriseDelivery,
     MailDelivery,
     NotDelivered,
     WebhookDelivery,
@@ -27,7 +28,7 @@ from planwright.records.notices import Notice, NoticeScope
 from planwright.records.records import Records
 from planwright.security.egress.network import Network
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.mail import NoticeWay
+from planwright.settings.mail import NoticeAddresses, NoticeKind, NoticeWay
 from planwright.settings.settings import Settings
 
 AT_ONCE = 8
@@ -44,17 +45,17 @@ class Notifier:
 
     def __init__(self, settings: Settings, records: Records, redactor: Redactor) -> None:
         check_addresses(settings)
-        notify = self._settings = settings.notify
-        tenants = {way: notify.tenants_by(way) for way in get_args(NoticeWay)}
-        self.is_on = any(tenants.values())
+        self._settings, notify = settings, settings.notify
+        addressees = addressees_in(settings)
+        self.is_on = bool(addressees)
         self.afterwards: Callable[[], AbstractContextManager[None]]
         self.afterwards = self._afterwards if self.is_on else nullcontext
-        self._scope = NoticeScope(notify.events, tenants, notify.closing_s)
+        self._scope = NoticeScope(addressees, notify.closing_s, notify.climb_s)
         self._records = records
         self._redactor = redactor
         self._writer = Writer(settings.workspace.resolve().name, notify.page or "", redactor)
         self._mail = MailDelivery(settings.mail)
-        self._webhook = WebhookDelivery(Network(settings.egress))
+        self._webhook, self._apprise = WebhookDelivery(Network(settings.egress)), AppriseDelivery()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._again = False
@@ -135,7 +136,7 @@ class Notifier:
         return not problem
 
     async def _message(self, notice: Notice) -> NoticeMessage:
-        if notice.kind in ("gate_opened", "gate_closing"):
+        if notice.kind in ("gate_opened", "gate_climbed", "gate_closing"):
             return self._writer.of_gate(notice, await self._records.gates.read(notice.subject))
         if notice.kind == "effect_in_doubt":
             doubts = await self._records.doubts.of_run(notice.run_id)
@@ -143,11 +144,35 @@ class Notifier:
         run = await self._records.runs.read(notice.run_id)
         if run is None:
             raise RunError(f"there is no run {notice.run_id}", "list them: planwright ls")
-        return self._writer.of_failure(notice, run)
+        return self._writer.of_end(notice, run)
 
     async def _deliver(self, notice: Notice, message: NoticeMessage) -> None:
-        addresses = self._settings.of(notice.tenant)
+        addresses = addresses_of(self._settings, notice.kind, notice.addressee)
         if notice.way == "mail":
             await self._mail.send(message, addresses.mail, self._records.time.now())
+        elif notice.way == "apprise":
+            await self._apprise.send(message, addresses.apprise)
         elif addresses.webhook is not None:
             await self._webhook.send(message, addresses.webhook)
+
+
+def addresses_of(settings: Settings, kind: NoticeKind, addressee: str) -> NoticeAddresses:
+    """Find where messages of a kind go: answers where their schedule says, others to a tenant's people."""
+    if kind != "schedule_answered":
+        return settings.notify.addresses(kind, addressee)
+    schedule = settings.schedules.get(addressee)
+    return schedule.answer_to if schedule else NoticeAddresses()
+
+
+def addressees_in(settings: Settings) -> Mapping[tuple[NoticeKind, NoticeWay], frozenset[str]]:
+    """Name by kind and way the tenants, and the schedules, that have an address."""
+    names = {kind: {"default", *settings.notify.tenants} for kind in settings.notify.events}
+    names["schedule_answered"] = {*settings.schedules}
+    reached = {
+        (kind, way): frozenset(
+            name for name in names.get(kind, ()) if way in addresses_of(settings, kind, name).ways
+        )
+        for way in get_args(NoticeWay)
+        for kind in get_args(NoticeKind)
+    }
+    return {which: each for which, each in reached.items() if each}

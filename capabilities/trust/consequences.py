@@ -26,7 +26,10 @@ schedules.*.planning schedules.*.request schedules.*.tenant schedules.*.timezone
 """.split()
 SENDS = """
 channels.*.url mail.host mail.password mail.password_env mail.port mail.security mail.sender mail.user
-notify.mail notify.page notify.tenants.*.mail notify.tenants.*.webhook notify.webhook
+notify.apprise notify.mail notify.next.apprise notify.next.mail notify.next.webhook notify.page
+notify.tenants.*.apprise notify.tenants.*.mail notify.tenants.*.next.apprise notify.tenants.*.next.mail
+notify.tenants.*.next.webhook notify.tenants.*.webhook notify.webhook schedules.*.answer_to.apprise
+schedules.*.answer_to.mail schedules.*.answer_to.webhook
 providers.*.api_key providers.*.api_key_env providers.*.api_keys providers.*.base_url
 providers.*.options providers.*.proxy sign_in.client_id sign_in.client_secret_env sign_in.issuer
 storage.url tracing.langsmith
@@ -48,8 +51,8 @@ server.tokens.*.token_env sign_in.claim sources.calendar sources.databases sourc
 storage.path web.certificate web.host web.key web.proxies
 """.split()
 NOTHING = """
-agents.*.description agents.*.max_tool_iterations agents.*.model agents.*.modes agents.*.planning
-agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature
+agents.*.answer_schema agents.*.description agents.*.max_tool_iterations agents.*.model agents.*.modes
+agents.*.planning agents.*.tools alternative.enabled alternative.max_tokens alternative.temperature
 approval.depth approval.order approval.plan_timeout_s
 approval.tool_timeout_s breaker.failures breaker.open_s capabilities.prohibit
 context.compact_at context.compact_oldest context.compact_timeout_s context.truncate_to
@@ -60,8 +63,8 @@ execution.step_retries execution.step_timeout_s failover.base_ms failover.cap_s 
 failover.key_cooldown_s failover.retries logging.format logging.level loop_guard.ping_pong
 loop_guard.poll loop_guard.repeat loop_guard.window mail.timeout_s mcp.*.allow mcp.*.call_timeout_s
 mcp.*.deny mcp.*.enabled mcp.*.required mcp.*.start_timeout_s memory.max_tokens memory.most
-memory.timeout_s notify.closing_s notify.events planner.attempts planner.backoff planner.repairs
-planner.timeout_s planning.max_depth
+memory.timeout_s notify.climb_s notify.closing_s notify.events planner.attempts planner.backoff
+planner.repairs planner.timeout_s planning.max_depth
 planning.max_steps planning.mode planning.reclassify_budget planning.replan_budget planning.threshold
 providers.*.api providers.*.capabilities providers.*.context providers.*.daily_tokens
 providers.*.idle_timeout_s providers.*.max_concurrent providers.*.max_output providers.*.model
