@@ -13,18 +13,25 @@ from planwright.approvals.answers.decisions_of_calls import all_but
 from planwright.cli.session import doubt_questions
 from planwright.cli.session.breadth import breadth_words, read_breadth
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts
+from planwright.cli.session.elsewhere import (
+    Decided,
+    DecidedElsewhere,
+    decision_on,
+    read_line,
+)
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
 from planwright.cli.views.doubt_views import decide_command, doubts_on
 from planwright.cli.views.gate_view import gate_view
 from planwright.domain.errors import GateError, PlanwrightError, SetupError
+from planwright.graph.agent import Agent
 from planwright.presentation.rows import Card, JsonObject
 from planwright.records.consent.approval_scope import TOOL_WORDS
 from planwright.records.consent.call_question import QUESTION
 from planwright.records.consent.gate import EXTEND
 from planwright.security.credentials import login_name
 
-Approver = Callable[[Card, Terminal], JsonObject]
+Approver = Callable[[Card, Terminal], JsonObject | None]
 CHOICES = {
     "plan": "[y] approve   [e] edit   [n] reject, or n and why",
     "step": "[y] approve   [n] reject, or n and why",
@@ -61,22 +68,30 @@ def reason_for(terminal: Terminal) -> str:
         return ""
 
 
-def asker(drafts: Drafts, watch: RunWatch) -> Approver:
-    """Ask the person at the terminal about one open gate, until there is an answer."""
+def asker(drafts: Drafts, watch: RunWatch, agent: Agent) -> Approver:
+    """Ask the person at the terminal about a gate until there is an answer; None for one from elsewhere."""
 
-    def ask(waiting: Card, terminal: Terminal) -> JsonObject:
+    def ask(waiting: Card, terminal: Terminal) -> JsonObject | None:
+        try:
+            return at_prompt(waiting, terminal, decision_on(agent, str(waiting["gate_id"])))
+        except DecidedElsewhere as error:
+            terminal.screen.print()
+            terminal.screen.print(views.label("decided", f"{error.cause}, while this waited"))
+            return None
+
+    def at_prompt(waiting: Card, terminal: Terminal, decided: Decided) -> JsonObject:
         _show_card(waiting, terminal, watch)
         terminal.screen.print(views.label(ASKS.get(waiting["kind"], "approve?"), _question(waiting)))
         forget_typed_ahead()
         if doubts := doubts_on(waiting["shown"]):
-            decision = doubt_questions.ask_each(doubts, terminal, lambda: input().strip())
+            decision = doubt_questions.ask_each(doubts, terminal, lambda: read_line(decided))
             return {**decision, "decided_by": who()}
         for line in [*tool_choices(waiting), *wider_choices(waiting)]:
             terminal.screen.print(line)
         prompt = f"           {choices(waiting)}: "
         while True:
             terminal.screen.print(prompt, end="", markup=False)
-            typed = input().strip()
+            typed = read_line(decided)
             if waiting["kind"] == "plan" and "edit" in _allowed(waiting) and typed.lower() in EDIT:
                 answer = _by_hand(waiting, drafts, terminal)
             else:

@@ -25,6 +25,7 @@ from planwright.cli.session.asking import (
     who,
 )
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
+from planwright.cli.session.elsewhere import goes_on_elsewhere
 from planwright.cli.session.ending import EXIT, finish, print_report
 from planwright.cli.session.logs import load_logged
 from planwright.cli.session.provider_wait import waited_for_provider, waits
@@ -184,7 +185,7 @@ def follow(
     agent, drafts = build_graph(settings), Drafts(settings)
     config: RunnableConfig = {"configurable": {"thread_id": thread}}
     views.print_absent(agent.servers.problems)
-    ask = approver or (asker(drafts, watch) if terminal.interactive else None)
+    ask = approver or (asker(drafts, watch, agent) if terminal.interactive else None)
     edited, answered, pauses = edited_gate(entry), False, waits()
     waiting: Sequence[Interrupt] = ()
     try:
@@ -204,7 +205,12 @@ def follow(
                 continue
             if (mine := _own_interrupt(waiting)) is None or ask is None:
                 break
-            answer = {**ask(mine.value, terminal), "gate_id": mine.value["gate_id"]}
+            if (given := ask(mine.value, terminal)) is None:
+                entry, edited, waiting = None, "", ()
+                if goes_on_elsewhere(agent, thread, terminal):
+                    break
+                continue
+            answer = {**given, "gate_id": mine.value["gate_id"]}
             entry, answered = Command(resume={mine.id: answer}), True
             edited = edited_gate(Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
