@@ -58,6 +58,8 @@ class RunContext:
 
     def __post_init__(self) -> None:
         """Keep a form that is given as a class as its JSON Schema. Raises SetupError for what is no form."""
+        if self.answer_schema is None:
+            return
         try:
             object.__setattr__(self, "answer_schema", read_answer_schema(self.answer_schema))
         except ValueError as error:

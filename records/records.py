@@ -16,6 +16,7 @@ from planwright.domain.clock import Clock, Timer, timer_of, utc_now
 from planwright.records.budgets import Budgets
 from planwright.records.chains import CreatedChains
 from planwright.records.consent.allow_rules import AllowRules
+from planwright.records.consent.answer_links import AnswerLinks
 from planwright.records.consent.delegations import Delegations
 from planwright.records.consent.gates import Gates
 from planwright.records.consent.rule_uses import RuleUses
@@ -129,6 +130,8 @@ class Records:
     """Times at which schedules were due."""
     notices: Notices
     """Messages to people."""
+    answer_links: AnswerLinks
+    """Links in messages that take one answer."""
     rule_uses: RuleUses
     """How often always-allow rules were used."""
 
@@ -164,6 +167,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
     """Put the records of a storage folder together, or those in PostgreSQL, whose time is its server's."""
     parts = (_in_server if options.get("url") else _in_folder)(folder, options)
     database, mark, time, blobs, owners, leases = parts
+    gates = Gates(database, time)
     return Records(
         database=database,
         mark=mark,
@@ -173,7 +177,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         plans=Plans(database),
         forks=Forks(database),
         undos=Undos(database),
-        gates=Gates(database, time),
+        gates=gates,
         refusals=Refusals(database),
         ledger=Ledger(database),
         late_calls=LateCalls(database, leases.disown),
@@ -200,6 +204,7 @@ def open_records(folder: Path, **options: Unpack[StoreOptions]) -> Records:
         schedule_runs=ScheduleRuns(database, time),
         notices=Notices(database, owners, time),
         rule_uses=RuleUses(database),
+        answer_links=AnswerLinks(database, gates),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from planwright.store.database import Database
 
-Way = Literal["link", "token", "provider"]
+Way = Literal["link", "token", "provider", "answer"]
 Outcome = Literal["signed in", "refused", "signed out"]
 
 
@@ -18,7 +18,7 @@ class SignIn:
     """One attempt to sign in, or the end of a visit."""
 
     way: Way
-    """By the link of the start, by a token that was typed, or at the provider."""
+    """By the link of the start, a token that was typed, the provider, or a link that takes an answer."""
     outcome: Outcome
     """What came of it."""
     address: str

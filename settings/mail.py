@@ -71,10 +71,26 @@ class NoticeAddresses(BaseModel):
         return tuple(way for way in get_args(NoticeWay) if getattr(self, way))
 
 
-class TenantAddresses(NoticeAddresses):
+class DeciderAddresses(NoticeAddresses):
+    """Where messages go to those who decide."""
+
+    links: dict[str, str] = Field({}, max_length=50)
+    """Mail addresses by the names that sign decisions: each such mail has a link that answers its gate once.
+
+    Whoever reads the mail can answer, without a sign-in.
+    """
+
+    @property
+    def ways(self) -> tuple[NoticeWay, ...]:
+        """The ways that messages go."""
+        mailed: tuple[NoticeWay, ...] = ("mail",) if self.links and not self.mail else ()
+        return (*mailed, *super().ways)
+
+
+class TenantAddresses(DeciderAddresses):
     """Where messages of one tenant go."""
 
-    next: NoticeAddresses = NoticeAddresses()
+    next: DeciderAddresses = DeciderAddresses()
     """Where a gate goes that the people before have not decided after `climb_s`."""
 
 
@@ -92,7 +108,7 @@ class NotifySettings(TenantAddresses):
     tenants: dict[str, TenantAddresses] = {}
     """Where messages of other tenants go, by name; those of a tenant that is not here go nowhere."""
 
-    def addresses(self, kind: NoticeKind, tenant: str) -> NoticeAddresses:
+    def addresses(self, kind: NoticeKind, tenant: str) -> DeciderAddresses:
         """Find where messages of a kind go that are of a tenant."""
         own = self.tenants.get(tenant, self if tenant == "default" else TenantAddresses())
         return own.next if kind == "gate_climbed" else own

@@ -228,6 +228,11 @@ CREATE TABLE notices (
     PRIMARY KEY (kind, subject, way)
 );
 CREATE INDEX IF NOT EXISTS notices_of_run ON notices (run_id);
+CREATE TABLE answer_links (
+    digest TEXT PRIMARY KEY, gate_id TEXT NOT NULL, run_id TEXT NOT NULL, tenant TEXT NOT NULL,
+    answer_hash TEXT NOT NULL, person TEXT NOT NULL, made_at TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS answer_links_of_run ON answer_links (run_id);
 CREATE TABLE store_time (
     n INTEGER PRIMARY KEY, boot TEXT NOT NULL, boot_s REAL NOT NULL, counted_s REAL NOT NULL,
     ahead_s REAL NOT NULL, off_s REAL NOT NULL, since_s REAL NOT NULL, was_off INTEGER NOT NULL,

@@ -24,11 +24,11 @@ from pydantic import SecretStr
 from planwright.approvals.notices.message import NoticeMessage
 from planwright.capabilities.builtin.mail.addresses import check_mail_address
 from planwright.domain.errors import CapabilityError, SetupError
-from planwright.domain.hashing import json_text
+from planwright.domain.hashing import json_text, sha256
 from planwright.domain.plugins import how_to_install
 from planwright.security.egress.network import Network
 from planwright.security.egress.unreachable import why_unreachable
-from planwright.settings.mail import MailSettings
+from planwright.settings.mail import DeciderAddresses, MailSettings
 from planwright.settings.settings import Settings, mail_password
 
 TIMEOUT_S = 20.0
@@ -48,15 +48,21 @@ class MailDelivery:
     def __init__(self, server: MailSettings) -> None:
         self._server = server
 
-    async def send(self, message: NoticeMessage, recipients: Sequence[str], now: datetime) -> None:
-        """Send one mail to several people; log who is refused. Raises NotDelivered where nobody gets it."""
+    async def send(
+        self, message: NoticeMessage, recipients: Sequence[str], now: datetime, person: str = ""
+    ) -> None:
+        """Send one mail to several people; log who is refused. Raises NotDelivered where nobody gets it.
+
+        One that is for a `person` alone has an id of its own.
+        """
+        which = f"{message.notice.notice_id}.{sha256(person)[:8]}" if person else message.notice.notice_id
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"] = self._server.sender
         mail["To"] = ", ".join(recipients)
         mail["Subject"] = message.head
         mail["Date"] = format_datetime(now)
         domain = self._server.sender.rpartition("@")[2].rstrip(">") or "planwright.invalid"
-        mail["Message-ID"] = f"<{message.notice.notice_id}@{domain}>"
+        mail["Message-ID"] = f"<{which}@{domain}>"
         mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: nobody's absence answers it
         mail.set_content(message.text)
         try:
@@ -150,13 +156,16 @@ def _apprise(addresses: Sequence[SecretStr]) -> Any:
 def check_addresses(settings: Settings) -> None:
     """Raise SetupError for addresses that are none, and where mail is to be sent without a server."""
     tenants = (settings.notify, *settings.notify.tenants.values())
-    schedules = (schedule.answer_to for schedule in settings.schedules.values())
-    every = [*tenants, *(tenant.next for tenant in tenants), *schedules]
-    if any(each.mail for each in every) and not (settings.mail.host and settings.mail.sender):
+    deciders = [*tenants, *(tenant.next for tenant in tenants)]
+    every = [*deciders, *(schedule.answer_to for schedule in settings.schedules.values())]
+    if any(each.links for each in deciders) and not settings.notify.page:
+        raise SetupError("[notify] links lead nowhere", 'say where people reach the page: page = "https://…"')
+    if any("mail" in each.ways for each in every) and not (settings.mail.host and settings.mail.sender):
         cause = "[notify] mail needs a server that sends it"
         raise SetupError(cause, 'add it to planwright.toml: [mail] host = "…" from = "me@…"')
     for addresses in every:
-        for address in addresses.mail:
+        links = addresses.links if isinstance(addresses, DeciderAddresses) else {}
+        for address in (*addresses.mail, *links.values()):
             try:
                 check_mail_address(address)
             except ValueError as error:

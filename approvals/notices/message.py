@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -71,6 +71,12 @@ class Writer:
         }
         place = f"/approvals/{gate.gate_id}"
         return self._message(notice, f"{head}: {does}", [*body, "", f"Until {ends}:"], commands, place, facts)
+
+    def with_link(self, message: NoticeMessage, person: str, token: str) -> NoticeMessage:
+        """Add the link by which a person answers a gate without a sign-in."""
+        link = f"{self.page.rstrip('/')}/answer/{token}"
+        words = f"Or answer as {one_line(person)}, without a sign-in; pass this mail on to nobody:"
+        return replace(message, text=f"{message.text}\n\n{words}\n  {link}")
 
     def of_doubt(self, notice: Notice, doubts: Sequence[Doubt]) -> NoticeMessage:
         """Say that nobody knows whether an effect happened, and how a person says it."""

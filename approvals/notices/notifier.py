@@ -28,7 +28,7 @@ from planwright.records.notices import Notice, NoticeScope
 from planwright.records.records import Records
 from planwright.security.egress.network import Network
 from planwright.security.redaction.redactor import Redactor
-from planwright.settings.mail import NoticeAddresses, NoticeKind, NoticeWay
+from planwright.settings.mail import DeciderAddresses, NoticeAddresses, NoticeKind, NoticeWay
 from planwright.settings.settings import Settings
 
 AT_ONCE = 8
@@ -37,6 +37,7 @@ LOOK_S = 5.0
 """Seconds between two looks of a worker."""
 CLOSE_S = 15.0
 """Seconds for which the end of a process goes on to send."""
+OF_GATES: tuple[NoticeKind, ...] = ("gate_opened", "gate_climbed", "gate_closing")
 _LOG = logging.getLogger("planwright.approvals")
 
 
@@ -136,7 +137,7 @@ class Notifier:
         return not problem
 
     async def _message(self, notice: Notice) -> NoticeMessage:
-        if notice.kind in ("gate_opened", "gate_climbed", "gate_closing"):
+        if notice.kind in OF_GATES:
             return self._writer.of_gate(notice, await self._records.gates.read(notice.subject))
         if notice.kind == "effect_in_doubt":
             doubts = await self._records.doubts.of_run(notice.run_id)
@@ -149,11 +150,25 @@ class Notifier:
     async def _deliver(self, notice: Notice, message: NoticeMessage) -> None:
         addresses = addresses_of(self._settings, notice.kind, notice.addressee)
         if notice.way == "mail":
-            await self._mail.send(message, addresses.mail, self._records.time.now())
+            await self._mail_to(addresses, message)
         elif notice.way == "apprise":
             await self._apprise.send(message, addresses.apprise)
         elif addresses.webhook is not None:
             await self._webhook.send(message, addresses.webhook)
+
+    async def _mail_to(self, addresses: NoticeAddresses, message: NoticeMessage) -> None:
+        """Mail a message to all at once, and to each who may answer by a link one of their own."""
+        now = self._records.time.now()
+        if addresses.mail:
+            await self._mail.send(message, addresses.mail, now)
+        links = addresses.links if isinstance(addresses, DeciderAddresses) else {}
+        for person, address in links.items():
+            own = message
+            if message.notice.kind in OF_GATES:
+                gate = await self._records.gates.read(message.notice.subject)
+                token = await self._records.answer_links.make(gate, person, now)
+                own = self._writer.with_link(message, person, token)
+            await self._mail.send(own, [address], now, person)
 
 
 def addresses_of(settings: Settings, kind: NoticeKind, addressee: str) -> NoticeAddresses:

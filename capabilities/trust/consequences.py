@@ -43,7 +43,8 @@ budgets.run.effects budgets.run.effects_per_minute budgets.run.model_calls budge
 budgets.run.tool_calls
 budgets.run.wall_clock_s critic.strictness egress.allow egress.idempotent files.allow files.types
 files.readable mail.ca_file mcp.*.mode mcp.*.tools.*.effect mcp.*.tools.*.mode mcp.*.tools.*.risk
-memory.proposals people.*.identity people.*.name people.*.rights people.*.tenant
+memory.proposals notify.links notify.next.links notify.tenants.*.links
+notify.tenants.*.next.links people.*.identity people.*.name people.*.rights people.*.tenant
 providers.*.models.*.prices.input_per_million providers.*.models.*.prices.output_per_million
 providers.*.prices.input_per_million providers.*.prices.output_per_million server.hosts server.origins
 server.tokens.*.person server.tokens.*.rights server.tokens.*.sha256 server.tokens.*.tenant

@@ -89,7 +89,7 @@ def approving(step: PlanStep) -> Approver:
         if gate in answered or not is_about(waiting, step):  # it is another's turn: a quorum, another call
             raise EOFError  # as if nobody were there: the gate stays open, and how to answer it is said
         answered.add(gate)
-        return {"type": "approve", "plan_hash": waiting["plan_hash"], "decided_by": who()}
+        return {"type": "approve", "gate_id": gate, "plan_hash": waiting["plan_hash"], "decided_by": who()}
 
     return approve
 

@@ -18,6 +18,7 @@ from planwright.cli.session.elsewhere import (
     DecidedElsewhere,
     decision_on,
     read_line,
+    wait_until_free,
 )
 from planwright.cli.session.terminal import RunWatch, Terminal
 from planwright.cli.views import rendering as views
@@ -73,10 +74,12 @@ def asker(drafts: Drafts, watch: RunWatch, agent: Agent) -> Approver:
 
     def ask(waiting: Card, terminal: Terminal) -> JsonObject | None:
         try:
-            return at_prompt(waiting, terminal, decision_on(agent, str(waiting["gate_id"])))
+            gate_id = str(waiting["gate_id"])
+            return {**at_prompt(waiting, terminal, decision_on(agent, gate_id)), "gate_id": gate_id}
         except DecidedElsewhere as error:
             terminal.screen.print()
             terminal.screen.print(views.label("decided", f"{error.cause}, while this waited"))
+            wait_until_free(agent, waiting["thread_id"], terminal)
             return None
 
     def at_prompt(waiting: Card, terminal: Terminal, decided: Decided) -> JsonObject:

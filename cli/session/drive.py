@@ -25,7 +25,6 @@ from planwright.cli.session.asking import (
     who,
 )
 from planwright.cli.session.editing import NOTHING_SAVED, Drafts, from_file
-from planwright.cli.session.elsewhere import goes_on_elsewhere
 from planwright.cli.session.ending import EXIT, finish, print_report
 from planwright.cli.session.logs import load_logged
 from planwright.cli.session.provider_wait import waited_for_provider, waits
@@ -205,14 +204,9 @@ def follow(
                 continue
             if (mine := _own_interrupt(waiting)) is None or ask is None:
                 break
-            if (given := ask(mine.value, terminal)) is None:
-                entry, edited, waiting = None, "", ()
-                if goes_on_elsewhere(agent, thread, terminal):
-                    break
-                continue
-            answer = {**given, "gate_id": mine.value["gate_id"]}
-            entry, answered = Command(resume={mine.id: answer}), True
-            edited = edited_gate(Command(resume=answer))
+            answer = ask(mine.value, terminal)
+            entry, answered = answer and Command(resume={mine.id: answer}), answer is not None
+            edited = edited_gate(answer and Command(resume=answer))
         undoable = 0 if waiting else agent.loop.call(lambda: agent.undoing.count(thread))
     except PartsElsewhere as error:
         return left_to_another(error, settings, thread, terminal)

@@ -43,13 +43,10 @@ def read_line(decided: Decided) -> str:
     return input().strip()
 
 
-def goes_on_elsewhere(agent: Agent, thread: str, terminal: Terminal) -> bool:
-    """Say whether there is nothing more to do here for a run whose gate was decided elsewhere.
-
-    What that needs is waited for a moment: the next question of the run is asked here.
-    """
-    stores = agent.stores
-    run, is_free = agent.loop.call(lambda: stores.leases.wait_until_free(lambda: stores.runs.latest(thread)))
-    if not is_free:
-        terminal.screen.print(views.label("watch", f"it goes on elsewhere: planwright events {thread}"))
-    return not is_free or run is None or run.ended
+def wait_until_free(agent: Agent, thread: str, terminal: Terminal) -> None:
+    """Wait for whoever works on a run whose gate was decided elsewhere; its next question is asked here."""
+    stores, is_told = agent.stores, False
+    while not agent.loop.call(lambda: stores.leases.wait_until_free(lambda: stores.runs.latest(thread)))[1]:
+        if not is_told:
+            terminal.screen.print(views.label("watch", f"it goes on there: planwright events {thread}"))
+        is_told = True

@@ -20,6 +20,7 @@ from planwright.extras.web.pages import STATIC, Pages
 from planwright.extras.web.parts import WebParts, shared
 from planwright.extras.web.rate_limits import RateLimits
 from planwright.extras.web.routes import (
+    answer_link,
     approvals,
     bulk,
     capabilities,
@@ -45,7 +46,7 @@ from planwright.security.people import read_people
 from planwright.settings.settings import Settings, from_environment
 
 _LOG = logging.getLogger("planwright.web")
-SUBJECTS = (sign_in, bulk, approvals, editing, listing, runs, comparing, compose)
+SUBJECTS = (sign_in, answer_link, bulk, approvals, editing, listing, runs, comparing, compose)
 WORKSPACE_SUBJECTS = (usage, sessions, memory, capabilities, policy, workspace, people)
 
 

@@ -20,7 +20,7 @@ from planwright.settings.server import ServerSettings
 
 COOKIE = "planwright"
 BACK = "/sign-in/back"
-OPEN_PATHS = ("/static/", "/sign-in")
+OPEN_PATHS = ("/static/", "/sign-in", "/answer/")
 # Static files hold no secret; a provider sends people back to an address that was told to it.
 PATHS_BY_ADDRESS = ("/static/", BACK)
 NEW_LINK = "open the link that was printed at the start; another: planwright web --link"
@@ -74,6 +74,10 @@ class Guard:
             return self._pages.refusal(refusal.status, refusal.detail)
         if visit is None and not path_of(scope).startswith(OPEN_PATHS):
             return self._pages.sign_in(401)
+        if visit is not None and not visit.sees(path_of(scope)):
+            return self._pages.refusal(
+                403, "the link of a message opens its question alone", "sign in for more"
+            )
         return None
 
     def _names(self, scope: Scope) -> tuple[str, ...]:

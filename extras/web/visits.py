@@ -28,6 +28,14 @@ class Visit:
     """What each of its forms has to bring, so that no other page can send one."""
     began_s: float
     """When it began, in seconds since 1970."""
+    gate_id: str = ""
+    """The one gate that it sees, of a link that takes an answer; "" for all that its caller may."""
+
+    def sees(self, path: str) -> bool:
+        """Say whether it may look at a page: that of its one gate, where it is bound to one."""
+        if not self.gate_id or path.startswith(("/static/", "/answer/", "/sign-")):
+            return True
+        return path.split("/")[1:3] == ["approvals", self.gate_id]
 
     def sent(self, csrf: str) -> bool:
         """Say whether a form with this token is one of ours."""
@@ -41,11 +49,11 @@ class Visits:
         self._clock = clock
         self._visits: OrderedDict[str, Visit] = OrderedDict()
 
-    def begin(self, caller: Caller, way: Way) -> str:
-        """Begin a visit, and return what its cookie holds."""
+    def begin(self, caller: Caller, way: Way, gate_id: str = "") -> str:
+        """Begin a visit, of one gate alone where it is named, and return what its cookie holds."""
         cookie = secrets.token_urlsafe(32)
         csrf, now_s = secrets.token_urlsafe(32), self._clock().timestamp()
-        self._visits[_digest(cookie)] = Visit(caller, way, csrf, now_s)
+        self._visits[_digest(cookie)] = Visit(caller, way, csrf, now_s, gate_id)
         while len(self._visits) > MOST_VISITS:
             self._visits.popitem(last=False)
         return cookie

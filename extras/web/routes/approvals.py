@@ -107,7 +107,8 @@ async def send_answer(request: Request, row: Gate, decision: Mapping[str, object
             if not isinstance(error, RunHeld) or not left:
                 raise
         await asyncio.sleep(LOOK_S)  # another of its gates was answered: it waits again in a moment
-    return parts.pages.lead(f"/runs/{row.run_id}")
+    bound = request.state.visit.gate_id
+    return parts.pages.lead(f"/approvals/{bound}" if bound else f"/runs/{row.run_id}")
 
 
 async def _decided(parts: WebParts, row: Gate) -> GateError | None:

@@ -66,7 +66,7 @@ async def _by_token(request: Request, token: str) -> Response:
     if caller is None:
         return await _refused(request, "token", "", "this is no token of this server")
     answer = shared(request).pages.lead("/")
-    await _let_in(request, answer, caller, "token")
+    await let_in(request, answer, caller, "token")
     return answer
 
 
@@ -78,7 +78,7 @@ async def _by_ticket(request: Request, ticket: str) -> Response:
     if (state := _state_of(request, ticket, use=True)) != "good":
         return await _refused(request, "link", "", _PROBLEMS[state])
     answer = parts.pages.lead_on("/")
-    await _let_in(request, answer, Caller(login_name()), "link")
+    await let_in(request, answer, Caller(login_name()), "link")
     return answer
 
 
@@ -131,7 +131,7 @@ async def serve_way_back(request: Request) -> Response:
         return await _refused(request, "provider", identity, f"{identity} is not among the people here")
     answer = parts.pages.lead_on("/")
     answer.delete_cookie(begun_cookie(request.scope), path="/", secure=is_secure(request.scope))
-    await _let_in(request, answer, caller, "provider")
+    await let_in(request, answer, caller, "provider")
     return answer
 
 
@@ -175,13 +175,13 @@ async def _to_own_host(request: Request) -> Response:
     return RedirectResponse(str(request.url.replace(hostname=parts.own_host)), 303)
 
 
-async def _let_in(request: Request, answer: Response, caller: Caller, way: Way) -> None:
-    """Begin a visit, once that is on record; the one that the browser had is over."""
+async def let_in(request: Request, answer: Response, caller: Caller, way: Way, gate_id: str = "") -> None:
+    """Begin a visit, of one gate alone where it is named, once that is on record; the one before is over."""
     await _record(request, way, "signed in", caller)
     shared(request).visits.end(cookie_of(request.scope))
     answer.set_cookie(
         cookie_name(request.scope),
-        shared(request).visits.begin(caller, way),
+        shared(request).visits.begin(caller, way, gate_id),
         httponly=True,
         samesite="strict",
         secure=is_secure(request.scope),

@@ -39,11 +39,26 @@ VALUES = {
     "mail.security": '"none"',
     "mail.sender": '"eve@e.example"',
     "mail.user": '"eve"',
-    "notify.mail": '["eve@e.example"]',
     "notify.page": '"https://evil.example"',
+    "notify.apprise": '["json://evil.example"]',
+    "notify.mail": '["eve@e.example"]',
+    "notify.webhook": '"https://evil.example"',
+    "notify.links": '{ ada = "eve@e.example" }',
+    "notify.next.apprise": '["json://evil.example"]',
+    "notify.next.mail": '["eve@e.example"]',
+    "notify.next.webhook": '"https://evil.example"',
+    "notify.next.links": '{ ada = "eve@e.example" }',
+    "notify.tenants.*.apprise": '["json://evil.example"]',
     "notify.tenants.*.mail": '["eve@e.example"]',
     "notify.tenants.*.webhook": '"https://evil.example"',
-    "notify.webhook": '"https://evil.example"',
+    "notify.tenants.*.links": '{ ada = "eve@e.example" }',
+    "notify.tenants.*.next.apprise": '["json://evil.example"]',
+    "notify.tenants.*.next.mail": '["eve@e.example"]',
+    "notify.tenants.*.next.webhook": '"https://evil.example"',
+    "notify.tenants.*.next.links": '{ ada = "eve@e.example" }',
+    "schedules.*.answer_to.apprise": '["json://evil.example"]',
+    "schedules.*.answer_to.mail": '["eve@e.example"]',
+    "schedules.*.answer_to.webhook": '"https://evil.example"',
     "mcp.*.mode": '"read_only"',
     "mcp.*.tools.*.effect": '"pure"',
     "mcp.*.tools.*.mode": '"read_only"',
@@ -109,4 +124,5 @@ def written(kind: str) -> str:
         return f'[server.tokens.n]\nperson = "eve"\nsha256 = "{"a" * 64}"\n'
     lines = [f"[{table.replace('*', 'n')}]", *beside, f"{SPELLED.get(kind, name)} = {VALUES[kind]}"]
     around = "[providers.n]\n" + PROVIDER + "\n" if table.startswith("providers.*.") else ""
+    around += "[schedules.n]\n" + CRON + "\n" if table.startswith("schedules.*.") else ""
     return around + "\n".join(lines) + "\n"

@@ -70,7 +70,7 @@ def test_options_win_over_the_whole() -> None:
         (["--count=many"], None, "--count is integer, and not 'many'"),
         ([], "[1]", "--args is no JSON object"),
         ([], "{", "--args is no JSON object"),
-        ([], "@/not/there", "cannot read the arguments"),
+        ([], "@/not/there", "cannot read --args"),
     ],
 )
 def test_what_cannot_be_read_is_said(words: list[str], whole: str | None, cause: str) -> None:
