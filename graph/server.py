@@ -35,6 +35,7 @@ from planwright.graph.entry.checks import (
     without_checkpoint,
 )
 from planwright.graph.serving.auth import build_auth, caller_in, refuse_inner_keys
+from planwright.graph.serving.visible_gates import visible_chunk, visible_state
 from planwright.graph.serving.visible_history import visible_history
 from planwright.records.ownership.cancelling import cancel
 from planwright.security.credentials import Caller, read_credentials
@@ -84,9 +85,9 @@ class ServedAgent(Agent):
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Read the state of a thread. Raises RunError for a config that is not for a client to write."""
+        """Read what pages are shown of a state. Raises RunError for a config that is not for a client to write."""
         refuse_inner_keys(config)
-        return await super().aget_state(config, subgraphs=subgraphs)
+        return visible_state(await super().aget_state(config, subgraphs=subgraphs))
 
     async def aget_state_history(
         self,
@@ -100,7 +101,7 @@ class ServedAgent(Agent):
         refuse_inner_keys(config)
         every = super().aget_state_history(config, filter=filter, before=before)
         for state in await visible_history(every, limit):
-            yield state
+            yield visible_state(state)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
@@ -127,7 +128,7 @@ class ServedAgent(Agent):
         stream = super().astream(entry, config, context=context, durability="sync", **options)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
-                yield chunk
+                yield visible_chunk(chunk)
 
 
 async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:
