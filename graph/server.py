@@ -35,7 +35,7 @@ from planwright.graph.entry.checks import (
     without_checkpoint,
 )
 from planwright.graph.serving.auth import build_auth, caller_in, refuse_inner_keys
-from planwright.graph.serving.visible_gates import visible_chunk, visible_state
+from planwright.graph.serving.visible_gates import visible_chunks, visible_state
 from planwright.graph.serving.visible_history import visible_history
 from planwright.records.ownership.cancelling import cancel
 from planwright.security.credentials import Caller, read_credentials
@@ -126,9 +126,9 @@ class ServedAgent(Agent):
             else:
                 await make_room(self, entry, thread, context)
         stream = super().astream(entry, config, context=context, durability="sync", **options)
-        async with aclosing(stream) as chunks:
+        async with aclosing(stream), aclosing(visible_chunks(stream)) as chunks:
             async for chunk in chunks:
-                yield visible_chunk(chunk)
+                yield chunk
 
 
 async def make_room(agent: Agent, message: object, thread_id: str, context: object) -> None:

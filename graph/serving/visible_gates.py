@@ -1,33 +1,68 @@
-"""What pages are shown of an open gate: beside its card, words of the agent below the question.
+"""What pages are shown of open gates: one question for all of a run, and words of the agent below the request.
 
-agent-chat-ui draws a card only below words of the model or of a tool, and of a thread's second question on the
-newest message is that question (langchain-ai/agent-chat-ui, `src/components/thread/messages/ai.tsx`).
+agent-chat-ui draws a card only below words of the model or of a tool, and of a thread's second request the
+newest message is that request (langchain-ai/agent-chat-ui, `src/components/thread/messages/ai.tsx`). It and
+Agent Inbox answer with one value, which LangGraph takes for one interrupt alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any
 
 from langchain_core.messages import AIMessage
 from langgraph.types import Interrupt, StateSnapshot
 
+from planwright.approvals.answers.open_gates import as_one
 from planwright.approvals.decide import gate_of
 from planwright.graph.entry.outputs import interrupts_in
 
 
 def visible_state(state: StateSnapshot) -> StateSnapshot:
-    """Add to a state of a thread what its open gates ask, in words."""
-    return state._replace(values=_with_words(state.values, state.interrupts))
+    """Show the open gates of a state of a thread as one, which the last task asks that has a gate."""
+    interrupts = _as_one(state.interrupts)
+    if len(interrupts) < len(state.interrupts):
+        last = max(n for n, task in enumerate(state.tasks) if task.interrupts)
+        tasks = [task._replace(interrupts=interrupts * (n == last)) for n, task in enumerate(state.tasks)]
+        state = state._replace(interrupts=interrupts, tasks=tuple(tasks))
+    return state._replace(values=_with_words(state.values, interrupts))
 
 
-def visible_chunk(chunk: Any) -> Any:
-    """Add the same to the state of a thread that a piece of a stream brings; other pieces stay as they are."""
-    *place, body = chunk if isinstance(chunk, tuple) else ("values", chunk)
-    if place not in (["values"], [(), "values"]):
-        return chunk
-    visible = _with_words(body, interrupts_in(body))
-    return (*place, visible) if isinstance(chunk, tuple) else visible
+async def visible_chunks(chunks: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
+    """Show the same in the pieces of a stream; those of the graphs inside stay as they are.
+
+    Interrupts come one by one there, each when its gate opens. What the results of tasks say of them the
+    server keeps for its list of threads: of several tasks that wait, the latest asks for all.
+    """
+    interrupts, asking = tuple[Interrupt, ...](), dict[str, Any]()
+    async for chunk in chunks:
+        *place, body = chunk if isinstance(chunk, tuple) else ("values", chunk)
+        if place in (["values"], [(), "values"]):
+            body = _with_words(body, interrupts_in(body))
+        elif place in (["debug"], [(), "debug"]) and body["type"] == "task_result":
+            if of_task := body["payload"]["interrupts"]:
+                if interrupts:
+                    yield (*place, _result(asking, ()))
+                interrupts += tuple(Interrupt(**each) for each in of_task)
+                asking = body
+                body = _result(body, _as_one(interrupts))
+        yield (*place, body) if isinstance(chunk, tuple) else body
+
+
+def _result(body: dict[str, Any], interrupts: Iterable[Interrupt]) -> dict[str, Any]:
+    """Let the result of a task ask something else."""
+    asked = [{"value": each.value, "id": each.id} for each in interrupts]
+    return {**body, "payload": {**body["payload"], "interrupts": asked}}
+
+
+def _as_one(interrupts: tuple[Interrupt, ...]) -> tuple[Interrupt, ...]:
+    """Put the gates of interrupts into one; what is no gate stays as it is."""
+    gates = [each.value for each in interrupts if gate_of(each.value)]
+    if len(gates) < 2:
+        return interrupts
+    question = as_one(gates)
+    others = (each for each in interrupts if not gate_of(each.value))
+    return (*others, Interrupt(question, id=question["gate_id"]))
 
 
 def _with_words(values: Any, interrupts: Iterable[Interrupt]) -> Any:
