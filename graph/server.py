@@ -85,7 +85,7 @@ class ServedAgent(Agent):
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Read what pages are shown of a state. Raises RunError for a config that is not for a client to write."""
+        """Read what pages see of a state. Raises RunError for a config that is not for a client to write."""
         refuse_inner_keys(config)
         return visible_state(await super().aget_state(config, subgraphs=subgraphs))
 

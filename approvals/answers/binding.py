@@ -21,7 +21,7 @@ from planwright.approvals.answers.edited_action import (
     with_amount,
 )
 from planwright.approvals.answers.inbox_answers import from_inbox, gate_of_action, is_shown_action
-from planwright.approvals.answers.open_gates import gate_meant, ids_of, over_all, without_name
+from planwright.approvals.answers.open_gates import gate_meant, named_in, over_all, without_name
 from planwright.approvals.call_questions import as_decision
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -83,7 +83,7 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
-            raise GateError(f"no open gate is named {in_ascii(wanted)}", f"open: {ids_of(gates)}")
+            raise GateError(f"no open gate is named {in_ascii(wanted)}", f"open: {named_in(gates)}")
         return [_bound(gate, answer, channel)]
     return [_bound(gates[0], answer, channel)]
 
@@ -259,7 +259,7 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {in_ascii(key)}", f"open: {ids_of(gates)}")
+            raise GateError(f"no open gate or interrupt is named {in_ascii(key)}", f"open: {named_in(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):

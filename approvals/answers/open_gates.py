@@ -63,7 +63,7 @@ def over_all(answer: object, gates: Sequence[Gate]) -> list[tuple[Gate, object]]
         has = f", and has {number} decision{'s' * (number != 1)} for {most} actions" if number else ""
         raise GateError(
             f"{len(gates)} gates are open, and the answer names none of them{has}",
-            f"send {most} decisions in the order of the actions, or answer each by its id: {ids_of(gates)}",
+            f"send {most} decisions, in their order, or answer each by its id: {named_in(gates)}",
         )
     rest = iter(decisions)
     parts = [
@@ -95,7 +95,7 @@ def gate_meant(form: object) -> object:
     return None
 
 
-def ids_of(gates: Sequence[Gate]) -> str:
+def named_in(gates: Sequence[Gate]) -> str:
     """List the ids of open gates, in words; of many the first."""
     more = f" and {len(gates) - 8} more: planwright ls --waiting" if len(gates) > 8 else ""
     return ", ".join(gate.gate_id for gate in gates[:8]) + more

@@ -1,4 +1,4 @@
-"""What pages are shown of open gates: one question for all of a run, and words of the agent below the request.
+"""What pages are shown of open gates: all of a run as one question, and words of the agent below the request.
 
 agent-chat-ui draws a card only below words of the model or of a tool, and of a thread's second request the
 newest message is that request (langchain-ai/agent-chat-ui, `src/components/thread/messages/ai.tsx`). It and
@@ -7,11 +7,10 @@ Agent Inbox answer with one value, which LangGraph takes for one interrupt alone
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
-from typing import Any
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from langchain_core.messages import AIMessage
-from langgraph.types import Interrupt, StateSnapshot
+from langgraph.types import Interrupt, StateSnapshot, TaskResultPayload
 
 from planwright.approvals.answers.open_gates import as_one
 from planwright.approvals.decide import gate_of
@@ -28,31 +27,31 @@ def visible_state(state: StateSnapshot) -> StateSnapshot:
     return state._replace(values=_with_words(state.values, interrupts))
 
 
-async def visible_chunks(chunks: AsyncIterator[Any]) -> AsyncGenerator[Any, None]:
+async def visible_chunks(chunks: AsyncIterator[object]) -> AsyncGenerator[object, None]:
     """Show the same in the pieces of a stream; those of the graphs inside stay as they are.
 
     Interrupts come one by one there, each when its gate opens. What the results of tasks say of them the
     server keeps for its list of threads: of several tasks that wait, the latest asks for all.
     """
-    interrupts, asking = tuple[Interrupt, ...](), dict[str, Any]()
+    interrupts = tuple[Interrupt, ...]()
+    latest: TaskResultPayload | None = None
     async for chunk in chunks:
         *place, body = chunk if isinstance(chunk, tuple) else ("values", chunk)
         if place in (["values"], [(), "values"]):
             body = _with_words(body, interrupts_in(body))
         elif place in (["debug"], [(), "debug"]) and body["type"] == "task_result":
-            if of_task := body["payload"]["interrupts"]:
-                if interrupts:
-                    yield (*place, _result(asking, ()))
-                interrupts += tuple(Interrupt(**each) for each in of_task)
-                asking = body
-                body = _result(body, _as_one(interrupts))
+            more = tuple(Interrupt(**each) for each in body["payload"]["interrupts"])
+            if more and latest:
+                yield (*place, body | {"payload": _result(latest, ())})
+            if more:
+                interrupts, latest = interrupts + more, body["payload"]
+                body = body | {"payload": _result(body["payload"], _as_one(interrupts))}
         yield (*place, body) if isinstance(chunk, tuple) else body
 
 
-def _result(body: dict[str, Any], interrupts: Iterable[Interrupt]) -> dict[str, Any]:
-    """Let the result of a task ask something else."""
-    asked = [{"value": each.value, "id": each.id} for each in interrupts]
-    return {**body, "payload": {**body["payload"], "interrupts": asked}}
+def _result(payload: TaskResultPayload, interrupts: Sequence[Interrupt]) -> TaskResultPayload:
+    """Let the result of a task show other interrupts."""
+    return {**payload, "interrupts": [{"value": each.value, "id": each.id} for each in interrupts]}
 
 
 def _as_one(interrupts: tuple[Interrupt, ...]) -> tuple[Interrupt, ...]:
@@ -65,7 +64,7 @@ def _as_one(interrupts: tuple[Interrupt, ...]) -> tuple[Interrupt, ...]:
     return (*others, Interrupt(question, id=question["gate_id"]))
 
 
-def _with_words(values: Any, interrupts: Iterable[Interrupt]) -> Any:
+def _with_words(values: object, interrupts: Sequence[Interrupt]) -> object:
     """Put a message below those of a state; the thread itself never has it, so no prompt does."""
     prompts = [each.value for each in interrupts if gate_of(each.value)]
     if not prompts or not isinstance(values, dict) or "messages" not in values:

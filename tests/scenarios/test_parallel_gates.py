@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from langgraph.types import Command
@@ -148,9 +148,7 @@ def test_one_answer_decides_all_gates_by_their_place_in_the_one_question(
 
 
 @pytest.mark.parametrize("number", [1, 3])
-def test_another_number_of_decisions_than_actions_is_refused(
-    number: int, scene: Scene, agent: Agent
-) -> None:
+def test_another_number_of_decisions_than_actions_is_refused(number: int, scene: Scene, agent: Agent) -> None:
     before = scene.everything()
     cause = f"has {number} decisions? for 2 actions\nsend 2 decisions"
     with pytest.raises(GateError, match=cause):
@@ -183,12 +181,13 @@ async def test_the_list_of_threads_has_the_one_question_too(scene: Scene) -> Non
     plan = scene.plan(*(scene.step(name, "work.destroy") for name in "abc"))
     agent = scene.agent(plan, "the answer")
     await agent.ainvoke({"messages": [("user", "Do it")]}, scene.config)
-    answer = Command(resume={"decisions": [{"type": "approve"}]})
+    answer: Any = Command(resume={"decisions": [{"type": "approve"}]})
     modes = ["values", "debug"]
     stream = visible_chunks(agent.astream(answer, scene.config, stream_mode=modes, subgraphs=True))
     by_task: dict[str, Any] = {}
-    async for place, mode, body in stream:
-        if (place, mode, body.get("type")) == ((), "debug", "task_result"):
+    async for chunk in stream:
+        *place, body = cast("tuple[Any, ...]", chunk)
+        if place == [(), "debug"] and body["type"] == "task_result":
             by_task[body["payload"]["id"]] = body["payload"]["interrupts"]
     (shown,) = [each for interrupts in by_task.values() for each in interrupts]
     state = visible_state(await agent.aget_state(scene.config))
