@@ -157,7 +157,8 @@ async def adopt_copy(
     """Make a run of a copied thread that waits: a fork of the run it was copied from, with its own gates.
 
     Returns the entry and the config that mean the fork; those that came where the thread is no such copy.
-    Raises RunError when the fork asks for something else than the copy shows: it waits for its own answer.
+    Raises RunError when the fork asks for something else than the copy shows, or for several things, in an
+    order of its own: it waits for its own answer.
     """
     thread_id = thread_of(config)
     if await agent.stores.runs.latest(thread_id):
@@ -180,14 +181,14 @@ def _for_fork(
     """Turn an answer to what a copy shows into one to what its fork asks."""
     if entry is None:
         return None
+    again = f"thread {thread_id} is a copy, and begins its plan anew"
     if [_question(value) for value in copied] != [_question(value) for value in offered]:
-        raise RunError(
-            f"thread {thread_id} is a copy, and begins its plan anew: it asks for something else now",
-            "read what it asks, then answer that",
-        )
+        raise RunError(f"{again}: it asks for something else now", "read what it asks, then answer that")
     ids = {old.id: new.id for old, new in zip(copied, offered, strict=True)}
     if isinstance(entry.resume, dict) and entry.resume.keys() <= ids.keys():
         return replace(entry, resume={ids[id_]: answer for id_, answer in entry.resume.items()})
+    if len(offered) > 1:
+        raise RunError(f"{again}: its gates are others", "read what it asks, then answer that")
     return entry
 
 
