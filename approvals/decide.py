@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from langgraph.types import Command, StateSnapshot
 
-from planwright.approvals.answers.binding import Bound, bind, gate_meant, read_decision
+from planwright.approvals.answers.binding import Bound, bind, read_decision
+from planwright.approvals.answers.open_gates import gate_meant
 from planwright.approvals.review import Reviewer
 from planwright.domain.errors import GateError, RunError
 from planwright.domain.plan import Plan

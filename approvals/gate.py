@@ -63,8 +63,8 @@ class InboxRequest(TypedDict):
     """Arguments of it; of several calls those of each, by its number and name."""
 
 
-class GatePrompt(TypedDict):
-    """What an interrupt asks: LangChain's HITLRequest and LangGraph's HumanInterrupt, and our keys."""
+class PagePrompt(TypedDict):
+    """What pages read of an interrupt: LangChain's HITLRequest and LangGraph's HumanInterrupt, and an id."""
 
     action_requests: list[ActionRequest]
     """Actions that are asked for."""
@@ -78,6 +78,11 @@ class GatePrompt(TypedDict):
     """What is asked, in a sentence."""
     gate_id: str
     """Id of the gate."""
+
+
+class GatePrompt(PagePrompt):
+    """What the interrupt of one gate asks, with our keys."""
+
     kind: GateKind
     """What it asks about."""
     shown: Card
@@ -214,12 +219,10 @@ def gate_prompt(gate: Gate) -> GatePrompt:
     """Phrase a gate in the forms of LangChain's middleware and of LangGraph's inbox, our keys beside them."""
     actions = _actions(gate)
     names = dict.fromkeys(action["name"] for action in actions)
-    in_one = _in_one(actions)
-    actions[0]["arguments"] = {name: value for name, value in in_one["args"].items() if value is not None}
     prompt: GatePrompt = {
         "action_requests": actions,
         "review_configs": [{"action_name": name, "allowed_decisions": list(gate.allowed)} for name in names],
-        "action_request": in_one,
+        "action_request": in_one(actions),
         "config": {f"allow_{word}": answer in gate.allowed for answer, word in _INBOX_WORDS.items()},
         "description": "\n".join(action["description"] for action in actions),
         "gate_id": gate.gate_id,
@@ -257,17 +260,18 @@ def _actions(gate: Gate) -> list[ActionRequest]:
     ]
 
 
-def _in_one(actions: list[ActionRequest]) -> InboxRequest:
-    """Put all actions into one, as the inbox shows them."""
-    if len(actions) == 1:
-        return {"action": actions[0]["name"], "args": actions[0]["args"]}
+def in_one(actions: list[ActionRequest]) -> InboxRequest:
+    """Put all actions into one, as inboxes show them: by itself, and its arguments beside the first."""
     args: dict[str, JsonValue] = {
         f"{n} {action['name']}": {**action["args"]} for n, action in enumerate(actions, 1)
     }
+    if len(actions) == 1:
+        args = actions[0]["args"]
+    actions[0]["arguments"] = {name: value for name, value in args.items() if value is not None}
     return {"action": " + ".join(action["name"] for action in actions), "args": args}
 
 
-def inbox_request(prompt: GatePrompt) -> InboxRequest:
+def inbox_request(prompt: PagePrompt) -> InboxRequest:
     """Find what Agent Inbox shows of a gate, and sends back with an accept: the first, by `arguments`."""
     first = prompt["action_requests"][0]
     return {"action": first["name"], "args": first["arguments"]}

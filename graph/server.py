@@ -35,6 +35,7 @@ from planwright.graph.entry.checks import (
     without_checkpoint,
 )
 from planwright.graph.serving.auth import build_auth, caller_in, refuse_inner_keys
+from planwright.graph.serving.visible_gates import visible_chunks, visible_state
 from planwright.graph.serving.visible_history import visible_history
 from planwright.records.ownership.cancelling import cancel
 from planwright.security.credentials import Caller, read_credentials
@@ -84,9 +85,9 @@ class ServedAgent(Agent):
         return super().astream(input, config, context=context, durability="sync", **kwargs)
 
     async def aget_state(self, config: RunnableConfig, *, subgraphs: bool = False) -> StateSnapshot:
-        """Read the state of a thread. Raises RunError for a config that is not for a client to write."""
+        """Read what pages see of a state. Raises RunError for a config that is not for a client to write."""
         refuse_inner_keys(config)
-        return await super().aget_state(config, subgraphs=subgraphs)
+        return visible_state(await super().aget_state(config, subgraphs=subgraphs))
 
     async def aget_state_history(
         self,
@@ -100,7 +101,7 @@ class ServedAgent(Agent):
         refuse_inner_keys(config)
         every = super().aget_state_history(config, filter=filter, before=before)
         for state in await visible_history(every, limit):
-            yield state
+            yield visible_state(state)
 
     async def abulk_update_state(
         self, config: RunnableConfig, supersteps: Sequence[Sequence[StateUpdate]]
@@ -125,7 +126,7 @@ class ServedAgent(Agent):
             else:
                 await make_room(self, entry, thread, context)
         stream = super().astream(entry, config, context=context, durability="sync", **options)
-        async with aclosing(stream) as chunks:
+        async with aclosing(stream), aclosing(visible_chunks(stream)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -156,7 +157,8 @@ async def adopt_copy(
     """Make a run of a copied thread that waits: a fork of the run it was copied from, with its own gates.
 
     Returns the entry and the config that mean the fork; those that came where the thread is no such copy.
-    Raises RunError when the fork asks for something else than the copy shows: it waits for its own answer.
+    Raises RunError when the fork asks for something else than the copy shows, or for several things, in an
+    order of its own: it waits for its own answer.
     """
     thread_id = thread_of(config)
     if await agent.stores.runs.latest(thread_id):
@@ -179,14 +181,14 @@ def _for_fork(
     """Turn an answer to what a copy shows into one to what its fork asks."""
     if entry is None:
         return None
+    again = f"thread {thread_id} is a copy, and begins its plan anew"
     if [_question(value) for value in copied] != [_question(value) for value in offered]:
-        raise RunError(
-            f"thread {thread_id} is a copy, and begins its plan anew: it asks for something else now",
-            "read what it asks, then answer that",
-        )
+        raise RunError(f"{again}: it asks for something else now", "read what it asks, then answer that")
     ids = {old.id: new.id for old, new in zip(copied, offered, strict=True)}
     if isinstance(entry.resume, dict) and entry.resume.keys() <= ids.keys():
         return replace(entry, resume={ids[id_]: answer for id_, answer in entry.resume.items()})
+    if len(offered) > 1:
+        raise RunError(f"{again}: its gates are others", "read what it asks, then answer that")
     return entry
 
 

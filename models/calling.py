@@ -129,15 +129,21 @@ class Models:
         return await self._serve(call, route, invocation, key)
 
     async def persist(self, ask: Callable[[int], Awaitable[T]]) -> T:
-        """Ask again with backoff while no provider serves; `ask` is told how often it was."""
-        failures = 0
+        """Ask again with backoff while no provider serves; `ask` is told how often it was.
+
+        Raises what came last; of a provider that rests after replies of no use, the last of those.
+        """
+        failures, unusable = 0, None
         while True:
             try:
                 return await ask(failures)
             except ModelUnavailable as error:
                 failures += 1
-                if failures >= self._planner.attempts or isinstance(error, ProviderResting):
+                if isinstance(error, ProviderResting):
+                    raise unusable or error from None
+                if failures >= self._planner.attempts:
                     raise
+                unusable = None if error.is_away else error
                 backoff = 0.25 * self._planner.backoff ** (failures - 1)
                 await asyncio.sleep(max(backoff, min(error.retry_after, LONGEST_WAIT_S)))
 

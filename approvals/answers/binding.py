@@ -21,6 +21,7 @@ from planwright.approvals.answers.edited_action import (
     with_amount,
 )
 from planwright.approvals.answers.inbox_answers import from_inbox, gate_of_action, is_shown_action
+from planwright.approvals.answers.open_gates import gate_meant, named_in, over_all, without_name
 from planwright.approvals.call_questions import as_decision
 from planwright.domain.doubt import EffectAnswer
 from planwright.domain.errors import GateError
@@ -59,34 +60,31 @@ def bind(answer: object, gates: Sequence[Gate], interrupts: Mapping[str, str], c
     """Bind an answer to open gates.
 
     `interrupts` maps interrupt ids to gate ids. Accepts `{"decisions": […]}`, one decision, a
-    word, a boolean, the Agent Inbox form, and a map of any of these by interrupt or gate id.
+    word, a boolean, the Agent Inbox form, a map of any of these by interrupt or gate id, and for several
+    gates as many decisions as they ask for (`open_gates`).
     Raises GateError for anything else, when it is not clear which gate is meant or it takes no such answer.
     """
     if not gates:
         raise GateError(
             "nothing on this thread waits for a decision", "see what waits: planwright ls --waiting"
         )
-    if len(gates) == 1:
-        answer = from_inbox(answer, gates[0])
+    answer = from_inbox(answer, gates[0]) if len(gates) == 1 else without_name(answer, gates)
     answer = as_decision(answer, gates, {*interrupts, *(gate.gate_id for gate in gates)})
     if isinstance(answer, Mapping) and (named := _named(answer, gates, interrupts)):
         return [_bound(gate, form, channel) for gate, form in named]
     wanted = gate_meant(answer)
     if wanted is None and len(gates) > 1:
         wanted = gate_of_action(answer, gates)
+    if wanted is None and len(gates) > 1:
+        return [_bound(gate, form, channel) for gate, form in over_all(answer, gates)]
     single = not any(forms_by_call(answer, gate) for gate in gates if wanted in (None, gate.gate_id))
     if single and (wanted is not None or len(gates) == 1 or isinstance(answer, Mapping)):
         read_decision(answer, channel)
     if wanted is not None:
         gate = next((gate for gate in gates if gate.gate_id == wanted), None)
         if gate is None:
-            raise GateError(f"no open gate is named {in_ascii(wanted)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate is named {in_ascii(wanted)}", f"open: {named_in(gates)}")
         return [_bound(gate, answer, channel)]
-    if len(gates) > 1:
-        raise GateError(
-            f"{len(gates)} gates are open, and the answer names none of them",
-            f"answer each by its id: {_ids(gates)}",
-        )
     return [_bound(gates[0], answer, channel)]
 
 
@@ -261,25 +259,10 @@ def _named(
     for key, form in answer.items():
         gate = open_.get(interrupts.get(str(key), str(key)))
         if gate is None:
-            raise GateError(f"no open gate or interrupt is named {in_ascii(key)}", f"open: {_ids(gates)}")
+            raise GateError(f"no open gate or interrupt is named {in_ascii(key)}", f"open: {named_in(gates)}")
         if gate_meant(form) not in (None, gate.gate_id):
             raise GateError(f"the answer to gate {gate.gate_id} names another gate", "name each gate once")
         if any(gate.gate_id == other.gate_id for other, _ in named):
             raise GateError(f"gate {gate.gate_id} is answered twice", "answer each gate once")
         named.append((gate, form))
     return named
-
-
-def gate_meant(form: object) -> object:
-    """Find the gate id that an answer names: beside its decision, or inside it; None when it names none."""
-    if isinstance(form, Mapping):
-        beside = form.get("gate_id")
-        return gate_meant(form.get("decisions")) if beside is None else beside
-    if isinstance(form, Sequence) and not isinstance(form, str) and len(form) == 1:
-        return gate_meant(form[0])
-    return None
-
-
-def _ids(gates: Sequence[Gate]) -> str:
-    more = f" and {len(gates) - 8} more: planwright ls --waiting" if len(gates) > 8 else ""
-    return ", ".join(gate.gate_id for gate in gates[:8]) + more

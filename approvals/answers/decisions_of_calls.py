@@ -52,7 +52,7 @@ def decision_of_calls(decisions: Sequence[tuple[Decision, EditedAction | None]],
         _over(decision, edit, call) for (decision, edit), call in zip(decisions, gate.calls, strict=True)
     )
     if all(each.args is None and each == over[0] for each in over):
-        return first
+        return first.model_copy(update={"answer": over[0].answer})
     answers = [each.answer for each in over]
     if any(each.makes_it for each in over):
         answer = "approve"

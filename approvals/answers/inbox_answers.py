@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from planwright.approvals.gate import InboxRequest, gate_prompt, inbox_request
+from planwright.approvals.gate import InboxRequest, PagePrompt, gate_prompt, inbox_request
 from planwright.records.consent.call_question import QUESTION
 from planwright.records.consent.gate import Gate
 
@@ -21,8 +21,8 @@ def from_inbox(answer: object, gate: Gate) -> object:
     `accept` with the action as it was shown, or without arguments for a single one, approves. `response`
     is a no with words where the gate takes no words in the place of an answer. `edit` may have JSON as text.
     """
-    form = answer[0] if isinstance(answer, list | tuple) and len(answer) == 1 else answer
-    if not isinstance(form, Mapping) or "args" not in form or form.keys() - {"type", "args", "decided_by"}:
+    form = _form(answer)
+    if form is None:
         return answer
     if QUESTION in gate.card:
         return _to_question(form, answer, gate)
@@ -34,12 +34,46 @@ def from_inbox(answer: object, gate: Gate) -> object:
     if form["type"] == "accept":
         return rest if is_shown_action(gate, form["args"]) else answer
     is_edit = form["type"] == "edit" and gate.kind == "step"
-    return _edit(form["args"], rest, gate) if is_edit else answer
+    return _edit(form["args"], rest, gate_prompt(gate)) if is_edit else answer
+
+
+def from_inbox_to_all(answer: object, prompt: PagePrompt) -> object:
+    """Turn an answer of the inbox to several gates that it was shown as one into a decision over each action.
+
+    Whatever else it is stays as it is.
+    """
+    form = _form(answer)
+    if form is None:
+        return answer
+    beside = {key: value for key, value in form.items() if key == "decided_by"}
+    word, args = form["type"], form["args"]
+    decision: dict[str, object] | None = None
+    if word == "ignore":
+        decision = {"type": "reject"}
+    elif word == "response" and isinstance(args, str):
+        decision = {"type": "reject", "message": args}
+    elif isinstance(args, Mapping) and args.keys() == {"action", "args"}:
+        if word == "edit":
+            return _edit(args, {**beside, "type": word}, prompt)
+        if word == "accept" and _is_action_of(prompt, args):
+            decision = {"type": "approve"}
+    return {**beside, "decisions": [decision] * len(prompt["action_requests"])} if decision else answer
+
+
+def _form(answer: object) -> Mapping[str, object] | None:
+    """Find the HumanResponse in an answer; None where it is no such."""
+    form = answer[0] if isinstance(answer, list | tuple) and len(answer) == 1 else answer
+    if not isinstance(form, Mapping) or form.keys() - {"decided_by"} != {"type", "args"}:
+        return None
+    return form
 
 
 def is_shown_action(gate: Gate, action: Mapping[str, object]) -> bool:
     """Say whether an action that an accept brings back is all that a gate showed to whoever sent it."""
-    prompt = gate_prompt(gate)
+    return _is_action_of(gate_prompt(gate), action)
+
+
+def _is_action_of(prompt: PagePrompt, action: Mapping[str, object]) -> bool:
     action_in_inbox = inbox_request(prompt)
     bare: InboxRequest = {"action": action_in_inbox["action"], "args": {}}
     alone = len(prompt["action_requests"]) == 1
@@ -74,10 +108,9 @@ def _to_question(form: Mapping[str, object], answer: object, gate: Gate) -> obje
     return {**rest, "type": "reject"} if form["type"] == "ignore" else answer
 
 
-def _edit(action: Mapping[str, object], rest: Mapping[str, object], gate: Gate) -> object:
+def _edit(action: Mapping[str, object], rest: Mapping[str, object], prompt: PagePrompt) -> object:
     """Spell an edit as decisions over the calls that were shown in one; what was not changed is approved."""
-    prompt, edited = gate_prompt(gate), action["args"]
-    actions = prompt["action_requests"]
+    edited, actions = action["args"], prompt["action_requests"]
     if not isinstance(edited, Mapping):
         return {**rest, "args": action}
     beside = {key: value for key, value in rest.items() if key != "type"}

@@ -62,6 +62,10 @@ class NoUsableReply(ModelUnavailable):
     is_away = False
 
 
+class ClassStumbled(NoUsableReply):
+    """The class of a model that was passed in code raised: its provider is not to be left alone for that."""
+
+
 def classify(error: Exception, provider: str, *, in_code: bool = False) -> ModelError | None:
     """Name the class of a failed model call; None when it is no failure of the provider's.
 
@@ -105,7 +109,7 @@ def _classified(error: Exception, provider: str, in_code: bool) -> ModelError | 
     stumbled = kinds & _STUMBLED or ("AssertionError" in kinds and _raised_in(error).startswith(_SDKS))
     if stumbled and in_code:
         cause = f"the model that was given in code raised {type(error).__name__}: {says[:LONGEST_QUOTED]}"
-        return NoUsableReply(cause, "mend its class, or try again later")
+        return ClassStumbled(cause, "mend its class, or try again later")
     if stumbled:  # the SDK, over what came
         message = _carried(error).get("message") or (says if _OVERLOAD.search(says) else "")
         report = str(message)[:LONGEST_QUOTED] or "it is no chat completion"

@@ -23,6 +23,7 @@ from planwright.domain.errors import (
     ProviderBudgetExceeded,
     ProviderResting,
 )
+from planwright.models.failover.classify import ClassStumbled
 from planwright.models.failover.keys import Key, KeyRing
 from planwright.settings.providers import BreakerSettings
 from planwright.settings.providers import FailoverSettings as Limits
@@ -201,8 +202,8 @@ class Failover:
         key.breaker.begin()
         try:
             reply = await attempt(route, key.position)
-        except ModelUnavailable:
-            if route.embedded:  # it stumbled over this request; nothing is overloaded
+        except ModelUnavailable as error:
+            if route.embedded or isinstance(error, ClassStumbled):  # over this request; nothing is overloaded
                 key.breaker.abandoned()
             else:
                 key.breaker.failed(self._clock())

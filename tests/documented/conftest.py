@@ -117,6 +117,13 @@ def loop_of(scene: Scene, *names: str, away: Sequence[int] = (), turns: int = 1,
     return Play(agent, scene, model, names, (turns - 1) * (2 * len(names) + 2))
 
 
+def plan_of(scene: Scene, away: Sequence[int] = (), **more: Any) -> Play:
+    """Build an agent that plans one step, which reads, and answers then."""
+    replies: list[str | dict[str, Any]] = [scene.plan(scene.step("s1", "work.read")), "the answer"]
+    model = StumblingModel(replies=replies, away=list(away), **more)
+    return Play(scene.agent(model=model), scene, model)
+
+
 @pytest.fixture(params=["a plan", "one call", "three calls", "two turns", "an error of the provider"])
 def typical(request: pytest.FixtureRequest, scene: Scene) -> Play:
     """An agent before its request, in each of the cases that are typical."""

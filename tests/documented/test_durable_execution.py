@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.documented.conftest import APPROVE, MESSAGE, Play, differs, loop_of
+from tests.documented.conftest import APPROVE, MESSAGE, Play, differs, loop_of, plan_of
 from tests.scenarios.conftest import Scene
 
 pytestmark = pytest.mark.long
@@ -76,17 +76,45 @@ def test_resume_after_an_error_of_the_provider(scene: Scene, number: int) -> Non
 
 
 @differs(
-    "the run ends as `failed`, with the reason as its answer; what it did is kept, and a new message goes on"
+    "one that a reply makes it raise (`ValueError`, `LookupError`, `TypeError`, `AttributeError`) would come "
+    "again: the run ends as `failed`, with the reason as its answer; what it did is kept, and a new message "
+    "goes on"
 )
-def test_an_error_that_would_come_again(scene: Scene) -> None:
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("error", [ValueError("a bug"), KeyError("a bug")], ids=repr)
+@pytest.mark.parametrize("mode", ["never", "always"])
+def test_an_error_that_would_come_again(scene: Scene, mode: str, error: Exception) -> None:
     """An error that the class of a model raises is raised by `invoke`, and `invoke(None)` goes on from it."""
-    play = loop_of(scene, "r1", "r2", "r3", away=[3] * 100, error=ValueError("a bug"))
+    looping = mode == "never"
+    play = (
+        loop_of(scene, "r1", "r2", "r3", away=[3] * 100, error=error)
+        if looping
+        else plan_of(scene, away=[1] * 100, error=error)
+    )
     output = play.ask()
-    assert (output["status"], scene.done) == ("failed", ["r1", "r2"])
+    assert (output["status"], scene.done) == ("failed", ["r1", "r2"] if looping else [])
     assert "a bug" in output["answer"]
+    assert "mend its class" in output["answer"]
     assert play.agent.invoke(None, play.config)["status"] == "failed"
     again = scene.agent("the answer", planning={"mode": "never"}).invoke(MESSAGE, play.config)
-    assert (again["answer"], scene.done) == ("the answer", ["r1", "r2"])
+    assert (again["answer"], scene.done) == ("the answer", ["r1", "r2"] if looping else [])
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), NotImplementedError("a bug")], ids=repr)
+@pytest.mark.parametrize("mode", ["never", "always"])
+def test_an_error_that_says_nothing_of_the_reply(scene: Scene, mode: str, error: Exception) -> None:
+    """An error of any other class is raised by `invoke`, and `invoke(None)` goes on from it."""
+    play = (
+        loop_of(scene, "r1", away=[2], error=error)
+        if mode == "never"
+        else plan_of(scene, away=[1], error=error)
+    )
+    with pytest.raises(type(error), match="a bug"):
+        play.ask()
+    output = play.agent.invoke(None, play.config)
+    assert (output["status"], output["answer"]) == ("completed", "the answer")
+    assert scene.done == [*play.calls]
 
 
 def test_finished_tasks_are_not_repeated(waiting: Play) -> None:

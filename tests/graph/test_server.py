@@ -13,6 +13,7 @@ from langgraph.types import Command
 
 from planwright.domain.errors import RunError, SetupError
 from planwright.extras.demo.workspace import write_workspace
+from planwright.graph.entry.checks import read_state
 
 USER = {"identity": "rex", "tenant": "acme", "rights": ["request"]}
 INPUT = {"messages": [{"role": "user", "content": "Save hello to note.md"}]}
@@ -97,3 +98,23 @@ async def test_a_second_server_of_a_workspace_leaves_the_token_of_the_first(
     module = importlib.reload(module)
     assert path.read_text("utf-8") != first
     module.agent.close()
+
+
+async def test_an_open_gate_has_words_of_its_own_below_the_question_as_long_as_it_is_open(
+    served: Any, tmp_path: Path
+) -> None:
+    await served.ainvoke({"messages": [("user", "What tickets are open?")]}, config())
+    chunks = [chunk async for chunk in served.astream(INPUT, config(), stream_mode=["values", "debug"])]
+    state = await served.aget_state(config())
+    (newest, *_) = [state async for state in served.aget_state_history(config())]
+    streamed = [body for mode, body in chunks if mode == "values"][-1]
+    for values in (state.values, newest.values, streamed):
+        *_, question, words = values["messages"]
+        assert (question.type, words.type) == ("human", "ai")
+        assert words.text == state.interrupts[0].value["description"]
+        assert words.id == f"{state.interrupts[0].value['gate_id']}:question"
+    assert (await read_state(served, config())).values["messages"][-1].type == "human"
+    ended = await served.ainvoke(Command(resume={"type": "approve"}), config())
+    assert ended["status"] == "completed"
+    for values in (ended, (await served.aget_state(config())).values):
+        assert words.id not in {message.id for message in values["messages"]}

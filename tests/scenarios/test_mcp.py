@@ -6,7 +6,7 @@ import os
 import signal
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
+from langgraph.types import Command
 
 from planwright.domain.errors import PartsElsewhere
 from planwright.domain.run_context import RunContext
@@ -40,17 +42,27 @@ class Desk:
     agent: Agent
     model: ScriptedModel
 
-    def ask(self, *replies: str | dict[str, Any], say: str = "Do it", **context: Any) -> dict[str, Any]:
+    def ask(
+        self,
+        *replies: str | dict[str, Any],
+        say: str = "Do it",
+        callbacks: Sequence[Any] = (),
+        **context: Any,
+    ) -> dict[str, Any]:
         """Send a request to a model that replies like this."""
         self.scene.thread = str(uuid.uuid4())
         self.model.replies = [*["past"] * len(self.model.prompts), *replies]
         message = {"messages": [("user", say)]}
-        output: dict[str, Any] = self.agent.invoke(message, self.scene.config, context=RunContext(**context))
+        config: Any = {**self.scene.config, "callbacks": [*callbacks]}
+        output: dict[str, Any] = self.agent.invoke(message, config, context=RunContext(**context))
         return output
 
-    def decide(self, decision: str) -> dict[str, Any]:
+    def decide(self, decision: str, callbacks: Sequence[Any] = ()) -> dict[str, Any]:
         """Answer the one gate that is open."""
-        return self.scene.decide(self.agent, decision)
+        config: Any = {**self.scene.config, "callbacks": [*callbacks]}
+        answer: Any = Command(resume={"decisions": [{"type": decision}]})
+        output: dict[str, Any] = self.agent.invoke(answer, config)
+        return output
 
     def plan(self, *steps: dict[str, Any]) -> str:
         """Write a planner's reply."""
@@ -96,6 +108,27 @@ def desk(
     assert processes("mcp-server") == others
 
 
+class Heard(BaseCallbackHandler):
+    """What a callback of the config hears of tools."""
+
+    def __init__(self) -> None:
+        self.starts: list[Any] = []
+        self.ends: list[Any] = []
+        self.errors: list[str] = []
+
+    def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
+        """Hear of a call."""
+        self.starts.append((more["name"], more["inputs"]))
+
+    def on_tool_end(self, output: Any, **more: Any) -> None:
+        """Hear of its result."""
+        self.ends.append((output.name, output.text))
+
+    def on_tool_error(self, error: BaseException, **more: Any) -> None:
+        """Hear that it has failed."""
+        self.errors.append(str(error))
+
+
 def step(id_: str, capability: str, *after: str, **params: Any) -> dict[str, Any]:
     """Write a step that calls a tool."""
     return {"id": id_, "capability": capability, "params": params, "depends_on": list(after)}
@@ -111,6 +144,27 @@ def test_a_tool_is_a_step_and_its_result_goes_on(desk: Desk) -> None:
     assert desk.scene.decide(desk.agent, "approve")["status"] == "completed"
     assert "zone:Europe/Oslo" in desk.scene.done
     assert desk.effects() == [("work.write", "done")]
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("way", ["plan", "loop"])
+@pytest.mark.parametrize("zone", ["Europe/Oslo", "Mars/Olympus"])
+def test_callbacks_hear_of_a_tool_as_of_any_other(desk: Desk, way: str, zone: str) -> None:
+    heard, name, args = Heard(), "time__get_current_time", {"timezone": zone}
+    replies: list[Any] = [desk.plan(step("now", "time.get_current_time", **args)), "the answer"]
+    if way == "loop":
+        replies[0] = desk.scene.calls((name, args))
+    mode = {"planning_mode": "always" if way == "plan" else "never"}
+    desk.ask(*replies, callbacks=[heard], **mode)
+    assert heard.starts == [(name, args)] * len(heard.starts)
+    assert len(heard.starts) == len(heard.ends) + len(heard.errors) > 0
+    if zone == "Europe/Oslo":
+        ((ended, text),) = heard.ends
+        assert (ended, heard.errors) == (name, [])
+        assert '"timezone":"Europe/Oslo"' in text
+    else:
+        assert heard.ends == []
+        assert all("Mars" in error for error in heard.errors)
 
 
 def test_a_result_goes_into_the_arguments_of_a_tool(desk: Desk) -> None:
@@ -130,8 +184,11 @@ def test_a_chain_calls_tools_and_hands_on_their_results(desk: Desk) -> None:
     making = {"name": "note_time", "description": "Note the time", "steps": parts}
     made = step("made", "tool.create_chain", **making)
     desk.ask(desk.plan(made, step("note", "note_time", "made", zone="Asia/Tokyo")), "the answer")
-    assert desk.decide("approve")["status"] == "interrupted"  # what the server said is shown first
-    assert desk.decide("approve")["status"] == "completed"
+    heard = Heard()
+    first = desk.decide("approve", [heard])
+    assert first["status"] == "interrupted"  # what the server said is shown first
+    assert desk.decide("approve", [heard])["status"] == "completed"
+    assert [name for name, _ in heard.ends] == ["tool__create_chain", "time__get_current_time", "work__write"]
     assert "in:Asia/Tokyo" in desk.scene.done
     assert desk.effects() == [("tool.create_chain", "done"), ("work.write", "done")]
 
@@ -297,8 +354,11 @@ def test_an_effect_whose_server_dies_is_in_doubt_and_put_before_a_person(desk: D
     long = step("long", f"grave.{LONG}", duration=60, steps=60)
     desk.ask(desk.plan(awake), "awake")
     desk.ask(desk.plan(long), "the answer")
+    heard = Heard()
     with killing():
-        desk.decide("approve")
+        desk.decide("approve", [heard])
+    assert ([name for name, _ in heard.starts], heard.ends) == ([f"grave__{LONG}"], [])
+    assert "grave" in heard.errors[0]
     assert desk.effects() == [(f"grave.{LONG}", "in_doubt")]
     (asked,) = desk.agent.get_state(desk.scene.config).interrupts
     assert asked.value["kind"] == "escalation"

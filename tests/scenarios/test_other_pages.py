@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from planwright.domain.errors import GateError
+from planwright.graph.serving.visible_gates import visible_state
 from planwright.models.scripted import ScriptedModel
 from tests.scenarios.conftest import Scene
 
@@ -22,7 +23,7 @@ CASES = [(page, case) for page, facts in PAGES.items() for case in facts["cases"
 
 def gate_of(scene: Scene, kind: str, plans: int = 1) -> tuple[Any, ScriptedModel, list[Any]]:
     """Let an agent wait at a gate; return it with its model and what its interrupts hold."""
-    if kind in ("plan", "two gates"):
+    if kind in ("plan", "two gates", "one of two gates"):
         capability = "work.write" if kind == "plan" else "work.wipe"
         names = "a" if kind == "plan" else "ab"
         plan = scene.plan(*(scene.step(name, capability, estimated_risk="Medium") for name in names))
@@ -34,9 +35,13 @@ def gate_of(scene: Scene, kind: str, plans: int = 1) -> tuple[Any, ScriptedModel
         model = ScriptedModel(replies=[scene.calls(*calls), "the answer"])
         agent = scene.agent(model=model, planning={"mode": "auto"}, approval={"tool_risk": "Low"})
     output = scene.ask(agent)
-    if kind == "two gates":
-        output = scene.decide(agent, "approve")
-    return agent, model, [each.value for each in output["__interrupt__"]]
+    values = [each.value for each in output["__interrupt__"]]
+    if kind in ("two gates", "one of two gates"):
+        scene.decide(agent, "approve")
+        state = agent.get_state(scene.config)
+        shown = state if kind == "one of two gates" else visible_state(state)
+        values = [each.value for each in shown.interrupts]
+    return agent, model, values
 
 
 def at(value: Any, path: list[Any]) -> Any:
@@ -81,7 +86,7 @@ def test_no_call_is_unseen(scene: Scene, page: str, kind: str) -> None:
         assert "approve" in at(value, reads["decisions"])
         shown = at(value, reads["arguments"])
         assert None not in shown.values()
-        names = {call["params"]["name"] for call in value["shown"].get("steps", [])} or {
+        names = {call["params"]["name"] for call in value.get("shown", {}).get("steps", [])} or {
             request["args"]["name"] for request in value["action_requests"]
         }
         requests = value["action_requests"] if page == "agent-chat-ui" else [shown]

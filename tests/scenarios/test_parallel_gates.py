@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from langgraph.types import Command
 
 from planwright.domain.errors import GateError
+from planwright.graph.serving.visible_gates import visible_chunks, visible_state
 
 pytestmark = pytest.mark.long
 
@@ -121,3 +123,75 @@ def test_a_map_that_names_one_gate_twice_decides_no_gate_at_all(scene: Scene, ag
     with pytest.raises(GateError):
         scene.answer(agent, {found["a"]: "approve", gates["a"]: "reject"})
     assert scene.everything() == before
+
+
+def question(agent: Agent, scene: Scene) -> Any:
+    """Read what a page is shown of the thread: one question."""
+    (shown,) = visible_state(agent.get_state(scene.config)).interrupts
+    return shown.value
+
+
+@pytest.mark.parametrize("name", ["none", "in a map", "beside"])
+def test_one_answer_decides_all_gates_by_their_place_in_the_one_question(
+    name: str, scene: Scene, agent: Agent
+) -> None:
+    asked = question(agent, scene)
+    names = [request["args"]["name"] for request in asked["action_requests"]]
+    assert sorted(names) == ["a", "b"]
+    answer: dict[str, Any] = {"decisions": [{"type": "approve"}, {"type": "reject", "message": "not today"}]}
+    named = {"none": answer, "in a map": {asked["gate_id"]: answer}}
+    output = scene.answer(agent, named.get(name, {**answer, "gate_id": asked["gate_id"]}))
+    assert scene.done[2:] == [names[0], f"after_{names[0]}", "end"]
+    assert output["status"] == "completed_with_skips"
+    reasons = scene.rows("SELECT status, reason FROM gates WHERE kind = 'step' ORDER BY status")
+    assert [tuple(row.values()) for row in reasons] == [("approved", ""), ("rejected", "not today")]
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_another_number_of_decisions_than_actions_is_refused(number: int, scene: Scene, agent: Agent) -> None:
+    before = scene.everything()
+    cause = f"has {number} decisions? for 2 actions\nsend 2 decisions"
+    with pytest.raises(GateError, match=cause):
+        scene.answer(agent, {"decisions": [{"type": "approve"}] * number})
+    assert scene.everything() == before
+
+
+def test_a_decision_in_the_place_of_another_gate_than_it_names_is_refused(scene: Scene, agent: Agent) -> None:
+    gates, before = question(agent, scene)["gates"], scene.everything()
+    decisions = [{"type": "approve", "gate_id": gate["gate_id"]} for gate in reversed(gates)]
+    with pytest.raises(GateError, match="another gate than it names"):
+        scene.answer(agent, {"decisions": decisions})
+    assert scene.everything() == before
+
+
+def test_the_one_question_is_gone_once_one_of_its_gates_is_answered(scene: Scene, agent: Agent) -> None:
+    asked = question(agent, scene)
+    named(scene, agent, "a")
+    before = scene.everything()
+    decisions = {"decisions": [{"type": "approve"}, {"type": "approve"}]}
+    for answer in (decisions, {asked["gate_id"]: decisions}, {**decisions, "gate_id": asked["gate_id"]}):
+        with pytest.raises(GateError):
+            scene.answer(agent, answer)
+    assert scene.everything() == before
+    assert list(scene.waiting(agent)) == ["b"]
+
+
+async def test_the_list_of_threads_has_the_one_question_too(scene: Scene) -> None:
+    """LangGraph's server lists a thread with what the results of its tasks say of interrupts."""
+    plan = scene.plan(*(scene.step(name, "work.destroy") for name in "abc"))
+    agent = scene.agent(plan, "the answer")
+    await agent.ainvoke({"messages": [("user", "Do it")]}, scene.config)
+    answer: Any = Command(resume={"decisions": [{"type": "approve"}]})
+    modes = ["values", "debug"]
+    stream = visible_chunks(agent.astream(answer, scene.config, stream_mode=modes, subgraphs=True))
+    by_task: dict[str, Any] = {}
+    async for chunk in stream:
+        *place, body = cast("tuple[Any, ...]", chunk)
+        if place == [(), "debug"] and body["type"] == "task_result":
+            by_task[body["payload"]["id"]] = body["payload"]["interrupts"]
+    (shown,) = [each for interrupts in by_task.values() for each in interrupts]
+    state = visible_state(await agent.aget_state(scene.config))
+    assert [(shown["value"], shown["id"])] == [(each.value, each.id) for each in state.interrupts]
+    assert [each for task in state.tasks for each in task.interrupts] == [*state.interrupts]
+    assert len(shown["value"]["gates"]) == 3
+    assert state.values["messages"][-1].text == shown["value"]["description"]

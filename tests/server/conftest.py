@@ -43,6 +43,8 @@ NAPS = '''
 import asyncio
 from pathlib import Path
 
+from langgraph.types import interrupt
+
 from planwright.capabilities.call_context import CallContext
 from planwright.capabilities.declaration import capability
 
@@ -54,6 +56,12 @@ async def nap(name: str, call: CallContext) -> str:
     while not Path(__file__).with_name(name).exists():
         await asyncio.sleep(0.05)
     return f"napped until {name}"
+
+
+@capability("naps.agree", mode="read_only", effect="pure", tags=("agree",))
+async def agree(name: str, call: CallContext) -> str:
+    """Agree to a name."""
+    return f"{name} goes: {interrupt(f'May {name} go?')}"
 '''
 
 SETTINGS = """

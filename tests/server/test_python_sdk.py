@@ -188,6 +188,29 @@ def test_an_answer_that_is_none_is_refused_with_its_cause_and_the_gate_stays_ope
     assert answer(client, thread, APPROVE)["status"] == "completed"
 
 
+def test_gates_that_are_open_at_once_are_one_question_and_take_one_answer(
+    client: SyncLangGraphClient, server: Server
+) -> None:
+    request = {"messages": [{"role": "user", "content": "Agree with name ann. Agree with name bob."}]}
+    thread, _ = begin(client, request)
+    state: Any = client.threads.get_state(thread)
+    listed: Any = client.threads.get(thread)["interrupts"]
+    (asked,) = state["interrupts"]
+    assert [each for task in state["tasks"] for each in task["interrupts"]] == [asked]
+    assert [each["value"] for of_task in listed.values() for each in of_task] == [asked["value"]]
+    names = [action["args"]["questions"][0].split()[1] for action in asked["value"]["action_requests"]]
+    assert sorted(names) == ["ann", "bob"]
+    one: Any = {"type": "respond", "message": f"{names[0]} may"}
+    refused = answer(client, thread, {"decisions": [one]})
+    assert "1 decision for 2 actions" in refused["__error__"]["message"]
+    other = {"type": "respond", "message": f"{names[1]} may"}
+    ended = answer(client, thread, {asked["id"]: {"decisions": [one, other]}})
+    assert ended["status"] == "completed"
+    for name in ("ann", "bob"):
+        assert f"{name} goes: {name} may" in ended["answer"]
+    assert client.threads.get(thread)["status"] == "idle"
+
+
 def test_a_second_answer_is_refused(client: SyncLangGraphClient, server: Server) -> None:
     thread, _ = begin(client, Errand().input)
     answer(client, thread, APPROVE)

@@ -144,6 +144,29 @@ def test_a_copied_thread_waits_for_an_answer_of_its_own(client: SyncLangGraphCli
         check_usable(client, each)
 
 
+def test_a_copied_thread_with_several_gates_takes_no_answer_to_those_of_the_first(
+    client: SyncLangGraphClient,
+) -> None:
+    request: Any = {"messages": [{"role": "user", "content": "Agree with name ann. Agree with name bob."}]}
+    thread = client.threads.create()["thread_id"]
+    client.runs.wait(thread, GRAPH, input=request)
+    copy = copied(client, thread)
+    refused: Any = client.runs.wait(copy, GRAPH, command=_as_shown(client, copy)[1], raise_error=False)
+    assert "is a copy, and begins its plan anew" in refused["__error__"]["message"]
+    id_, answer = _as_shown(client, copy)
+    output: Any = client.runs.wait(copy, GRAPH, command={"resume": {id_: answer["resume"]}})
+    assert output["status"] == "completed"
+    assert all(f"{name} goes: May {name} go?" in output["answer"] for name in ("ann", "bob"))
+
+
+def _as_shown(client: SyncLangGraphClient, thread: str) -> tuple[str, Any]:
+    """Answer each question of a thread with its own words, in the order in which they are shown."""
+    (shown,) = client.threads.get_state(thread)["interrupts"]
+    value: Any = shown["value"]
+    texts = [action["args"]["questions"][0] for action in value["action_requests"]]
+    return shown["id"], {"resume": {"decisions": [{"type": "respond", "message": text} for text in texts]}}
+
+
 def test_a_copy_of_an_ended_thread_goes_on_from_its_conversation(client: SyncLangGraphClient) -> None:
     thread, _ = waiting(client)
     client.runs.wait(thread, GRAPH, command={"resume": APPROVE})

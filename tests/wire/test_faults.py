@@ -101,6 +101,16 @@ def test_an_address_where_nobody_listens_is_explained(workspace: Path) -> None:
     assert len(ended.of("llm_call")) == 2
 
 
+def test_a_provider_that_rests_after_replies_of_no_use_ends_the_run_as_one_of_them_does(
+    workspace: Path, serve: Serve
+) -> None:
+    server = serve(garbage())
+    settings = settings_for(workspace, {"local": provider(server)}, planner={"attempts": 3})
+    ended = ask(settings)
+    assert_explained(ended, "no usable reply", "failed")
+    assert len(ended.of("llm_call")) == settings.breaker.failures
+
+
 def test_a_provider_that_recovers_serves(workspace: Path, serve: Serve) -> None:
     server = serve(refuses(503), resets(), says(LISTING), says("Four tickets."))
     ended = ask(settings_of(workspace, server))

@@ -14,6 +14,7 @@ from planwright.records.consent.gate import Gate, GateKind
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 HASH = "a" * 64
+CALL: dict[str, JsonValue] = {"capability": "a.b", "description": "Do.", "reason": "it writes", "args": {}}
 
 
 def gate(name: str, kind: GateKind = "step", **shown: JsonValue) -> Gate:
@@ -25,7 +26,7 @@ def gate(name: str, kind: GateKind = "step", **shown: JsonValue) -> Gate:
         kind=kind,
         step_uid="u" if kind == "step" else None,
         shown_hash=HASH,
-        card=shown,
+        card={**CALL, **shown} if kind == "step" else shown,
         requested_at=NOW,
         expires_at=NOW,
         status="open",
@@ -129,7 +130,9 @@ def test_a_form_that_is_no_answer_is_refused(form: Any) -> None:
 def test_a_bare_answer_over_two_gates_is_refused_with_their_names(form: Any) -> None:
     with pytest.raises(GateError, match="2 gates are open") as refused:
         bind(form, TWO, INTERRUPTS, "terminal")
-    assert refused.value.next_step == "answer each by its id: gate_a, gate_b"
+    assert refused.value.next_step == (
+        "send 2 decisions, in their order, or answer each by its id: gate_a, gate_b"
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from planwright.domain.errors import (
     ProviderBudgetExceeded,
     ProviderResting,
 )
+from planwright.models.failover.classify import ClassStumbled
 from planwright.models.failover.failover import Failover, Move, RetryState, after
 from planwright.settings.providers import BreakerSettings
 from planwright.settings.providers import FailoverSettings as Limits
@@ -207,6 +208,14 @@ async def test_a_provider_left_alone_is_named_with_the_time() -> None:
         await stage.ask()
     assert resting.value.next_step
     assert len(stage.sent) == 5
+
+
+async def test_no_provider_is_left_alone_for_what_the_class_of_a_model_raises() -> None:
+    stage = Stage(script(ClassStumbled("the model that was given in code raised ValueError: a bug")))
+    for _ in range(4):
+        with pytest.raises(ClassStumbled):
+            await stage.ask()
+    assert len(stage.sent) == 4 * (1 + STEADY.retries)
 
 
 async def test_while_half_open_one_call_probes() -> None:

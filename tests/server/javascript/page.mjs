@@ -81,10 +81,16 @@ function Thread({ page }) {
   page.stream = stream;
   page.gate = undefined;
   const value = stream.interrupt?.value;
-  const gate = isAgentInboxInterruptSchema(value)
+  const gate = isAgentInboxInterruptSchema(value) && hasPlace(stream.messages)
     ? createElement(Gate, { page, interrupt: Array.isArray(value) ? value[0] : value })
     : null;
   return createElement(StreamContext.Provider, { value: stream }, gate);
+}
+
+// The newest page draws a card below the last message, unless that is a person's and others speak, too.
+function hasPlace(messages) {
+  const spoken = messages.filter(({ type }) => type === "ai" || type === "tool");
+  return spoken.length === 0 || messages.at(-1) === spoken.at(-1);
 }
 
 function Gate({ page, interrupt }) {

@@ -319,6 +319,33 @@ const scenarios = {
     assert.deepEqual(page.stream.values.plan.steps, effects.steps);
     page.close();
   },
+  async "page: the gate of a second question is answered below its own words"() {
+    const page = open();
+    await page.ask("What tickets are open?");
+    for (const name of [file(), file()]) {
+      const before = page.texts();
+      await page.ask(save(name).messages[0].content);
+      await page.until(() => page.gate !== undefined, "the gate is drawn");
+      assert.deepEqual(page.texts().slice(0, -2), before);
+      assert.match(page.texts().at(-1), /Approve the plan .* for: Save hello/);
+      await page.press("handleSubmit");
+      assert.equal(page.stream.values.status, "completed");
+      assert.equal(page.texts().length, before.length + 2);
+      assert.ok(!page.texts().some((text) => text.includes("Approve the plan")));
+      const ids = page.stream.messages.map(({ id }) => id);
+      assert.equal(new Set(ids).size, ids.length);
+    }
+    page.close();
+  },
+  async "page: a thread that waits is opened at its second question"() {
+    const id = await thread();
+    await usable(id);
+    await client.runs.wait(id, GRAPH, { input: save() });
+    const page = open(id);
+    await page.press("handleSubmit");
+    assert.equal(page.stream.values.status, "completed");
+    page.close();
+  },
   async "page: a thread that waits is opened"() {
     const page = open(await waiting());
     await page.press("handleSubmit");
