@@ -40,6 +40,7 @@ STEP: dict[str, Any] = {
         "model_hint": {"type": ["object", "null"]},
         "on_failed_dependency": {"enum": [None, "partial", "skip"]},
         "on_empty": {"enum": [None, "skip", "end", "go_on"]},
+        "when": TEXT,
         "compensation": {"anyOf": [{"type": "null"}, CALL]},
         "timeout_s": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "requires": {"type": "array", "maxItems": 0},  # the world of these plans has no gates

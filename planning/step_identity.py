@@ -45,5 +45,6 @@ def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> s
     agent: list[object] = [step.description, list(step.tool_hints)] if step.agentic else []
     agent += [step.returns] if step.agentic and step.returns else []
     hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
+    agent += [{"when": step.when}] if step.when else []
     content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
     return "step_" + sha256(content)[:16]
