@@ -84,8 +84,8 @@ def unmet(checked: VerifiedStep, outputs: Mapping[str, JsonValue], request: str)
         return _nothing(checked, scope) or _broken(checked, why)
     if holds:
         return None
-    error = f"its condition does not hold: {condition_text(step.when)}{_seen(step.when, scope)}"
-    return bare_result(checked, "skipped", code=NOT_MET, error=error)
+    words = f"its condition does not hold: {condition_text(step.when)}{_seen(step.when, scope)}"
+    return bare_result(checked, "skipped", code=NOT_MET, error=words)
 
 
 def _nothing(checked: VerifiedStep, scope: Mapping[str, JsonValue]) -> StepResult | None:

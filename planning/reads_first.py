@@ -111,8 +111,9 @@ def cannot_begin(
 def _is_unmet(entry: VerifiedStep, scope: Mapping[str, JsonValue], request: str) -> bool:
     """Say whether the condition of a step does not hold, where what was read tells that."""
     outputs, reads = scope["steps"], entry.step.conditions
-    known = isinstance(outputs, dict) and outputs.keys() >= set(reads)
-    return bool(reads) and known and unmet(entry, dict(outputs), request) is not None
+    if not reads or not isinstance(outputs, dict) or not outputs.keys() >= set(reads):
+        return False
+    return unmet(entry, outputs, request) is not None
 
 
 def brought_first(
