@@ -15,6 +15,7 @@ from planwright.domain.results import StepResult
 from planwright.domain.risk import highest_risk
 from planwright.domain.verified_step import PolicyEvidence, VerifiedStep
 from planwright.planning.step_gates import NOT_BOUND
+from planwright.presentation.condition_text import condition_text
 from planwright.presentation.lookalikes import lookalikes
 from planwright.state.agent_state import StepTask
 
@@ -106,6 +107,7 @@ def _step(entry: VerifiedStep, ids: Mapping[str, str], with_gates: bool, progres
         **marked({**entry.step.params, **(values or {})}, words),
         **({"gate_included": entry.uid} if with_gates and _known_gate(entry) else {}),
         **({"on_empty": entry.step.on_empty} if entry.step.on_empty else {}),
+        **({"when": entry.step.when, "only_if": condition_text(entry.step.when)} if entry.step.when else {}),
         **_hint(entry.step),
         **_chain(entry),
         **_undone_by(entry.step),

@@ -37,6 +37,7 @@ _STEP_FACTS = (
     "does",
     "deed",
     "described",
+    "only_if",
     "idle",
     "rewrites",
     "undo_by",
@@ -162,7 +163,8 @@ def _ordered(draft: Plan, after: Mapping[str, list[str]], seen: Mapping[str, Car
         shown_after = seen.get(id_, {}).get("after")
         cut = set(shown_after if isinstance(shown_after, list) else ()) - set(after.get(id_, needs))
         if needed := [name for name in needs if name in cut]:
-            raise _refusal(f"step {id_!r} still needs {', '.join(needed)}: its params or inputs refer to it")
+            why = "its params, inputs or condition refer to it"
+            raise _refusal(f"step {id_!r} still needs {', '.join(needed)}: {why}")
     return Plan.model_validate(plan.model_dump())  # a copy would keep what was computed of the old steps
 
 

@@ -34,6 +34,8 @@ class _Calls:
     """What is called; None for a task of a model."""
     count: int = 0
     """How many there are."""
+    conditional: int = 0
+    """How many of them are made only if a condition holds."""
     places: dict[str, None] = field(default_factory=dict)
     """Where they go, each once."""
 
@@ -48,8 +50,9 @@ def with_outside(
         name = str(step["capability"])
         calls = groups.setdefault(name, _Calls(step, registry.get(name)))
         calls.count += 1
+        calls.conditional += "only_if" in step
         calls.places |= dict.fromkeys(_places(step, calls.capability, context))
-    outside: list[JsonValue] = [_phrase(calls) for calls in groups.values()]
+    outside: list[JsonValue] = [_phrase(calls) + _condition(calls) for calls in groups.values()]
     return {**card, "outside": outside} if outside else card
 
 
@@ -64,6 +67,12 @@ def _phrase(calls: _Calls) -> str:
     name = str(calls.first.get("does") or calls.first["capability"])
     does = name if calls.count == 1 else f"{name} ({calls.count} times)"
     return f"{does}: {places}" if places else does
+
+
+def _condition(calls: _Calls) -> str:
+    """Say how many of the calls may not be made; "" for none."""
+    some = "" if calls.conditional == calls.count else f"{calls.conditional} of them "
+    return f" ({some}only if a condition holds)" if calls.conditional else ""
 
 
 def _places(step: Card, capability: Capability | None, context: CallContext) -> Iterator[str]:

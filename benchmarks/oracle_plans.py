@@ -25,7 +25,7 @@ def drawn(seed: int) -> Case:
     chance = random.Random(seed)
     shape = chance.random()
     first = _cancelled(chance) if shape < 0.12 else _plan(chance, forbids=shape > 0.9)
-    plans = [first]
+    plans = [_conditioned(first, random.Random(f"when {seed}"))]
     for _ in range(2):
         plans.append(_mended(plans[-1], chance))
     return Case(seed, tuple(plans), chance.choice((0, 1, 1, 2, 2)))
@@ -50,6 +50,20 @@ def _step(id_: str, number: int, before: list[Step], chance: random.Random) -> S
         gate = chance.choice(("approve", "approve", "reject"))
     skip = chance.choice((None, None, None, True, False))
     return Step(id_, effect, f"{id_}x{number}", does, needs, skip, gate, chance.choice(("approve", "reject")))
+
+
+def _conditioned(plan: Sketch, chance: random.Random) -> Sketch:
+    """Let some steps have conditions; one with a gate reads all that it needs, so that it never fails."""
+    return replace(plan, steps=tuple(_under_condition(step, chance) for step in plan.steps))
+
+
+def _under_condition(step: Step, chance: random.Random) -> Step:
+    if not step.needs or chance.random() > 0.4 or (step.gate and len(step.needs) > 1):
+        return step
+    holds = (
+        chance.choice((True, True, False)) if step.gate else chance.choice((True, True, False, False, None))
+    )
+    return replace(step, when=(chance.choice(step.needs), holds))
 
 
 def _twin(steps: list[Step], chance: random.Random) -> list[Step]:
@@ -81,7 +95,12 @@ def _mended(plan: Sketch, chance: random.Random) -> Sketch:
         ids = {one.id for one in steps}
         names = {i.id: f"r{i.id}" for i in steps if chance.random() < 0.5 and f"r{i.id}" not in ids}
         steps = [
-            replace(one, id=names.get(one.id, one.id), needs=tuple(names.get(n, n) for n in one.needs))
+            replace(
+                one,
+                id=names.get(one.id, one.id),
+                needs=tuple(names.get(n, n) for n in one.needs),
+                when=one.when and (names.get(one.when[0], one.when[0]), one.when[1]),
+            )
             for one in steps
         ]
     if chance.random() < 0.25:
@@ -92,6 +111,8 @@ def _mended(plan: Sketch, chance: random.Random) -> Sketch:
 
 
 def _mended_step(step: Step, chance: random.Random) -> Step:
+    if step.when and step.when[1] is None:
+        return replace(step, when=(step.when[0], chance.choice((True, False, None))))
     if step.does not in FAILS:
         return step
     return replace(step, does=chance.choice(("ok", "ok", "ok", step.does)))

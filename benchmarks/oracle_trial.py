@@ -111,7 +111,7 @@ def spelled(plan: Sketch) -> dict[str, Any]:
     return {
         "goal": "Do it",
         "on_failed_dependency": "skip" if plan.skip else "partial",
-        "steps": [_spelled(step) for step in plan.steps],
+        "steps": [_spelled(step) | _condition(step, plan) for step in plan.steps],
     }
 
 
@@ -125,6 +125,16 @@ def _spelled(step: Step) -> dict[str, Any]:
     if step.skip is not None:
         fields["on_failed_dependency"] = "skip" if step.skip else "partial"
     return fields | ({"approval_mode": "destructive"} if step.gate else {})
+
+
+def _condition(step: Step, plan: Sketch) -> dict[str, Any]:
+    """Spell the condition of a step: over what the one that it reads brings, which is its name."""
+    if step.when is None:
+        return {}
+    read, holds = step.when
+    name = next(one.name for one in plan.steps if one.id == read)
+    compared = "> 1" if holds is None else f'{"==" if holds else "!="} "{name}"'
+    return {"when": f"steps.{read}.output {compared}"}
 
 
 def _capabilities(happened: Counter[str], tried: Counter[str], agents: list[Agent]) -> list[Capability]:
@@ -171,7 +181,7 @@ async def cancel(call: CallContext, invocation: Invocation, agent: Agent) -> Non
 def planted(mutation: Planted) -> Iterator[None]:
     """Plant a mistake in the product, which the oracle has to see."""
     if mutation == "cascade":
-        where, what = "planwright.execution.step_runner.cascade_decision", _turned_round()
+        where, what = "planwright.planning.empty_results.cascade_decision", _turned_round()
         with mock.patch(where, what):
             yield
     elif mutation == "repeat":

@@ -6,7 +6,9 @@ skips at the first failure, and the default of a plan is partial. What is transi
 fails has failed. A tool's failure is planned round within the budget; a no of a person or of the policy is
 terminal, and nothing goes round it. Cancelling: running calls finish, pending steps are skipped, and the run
 is cancelled. What is done stays in every later plan under its id, and is not done again; an effect counts for
-one equal call under another id instead. One more needs a person.
+one equal call under another id instead. One more needs a person. Behind the rule of its dependencies a step
+looks at its condition: where that is false it is skipped; where it cannot be evaluated, or reads a step that
+brought nothing, the step has failed.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ class Step:
 
     `effect`: whether the call changes something. `name` and `does` are its arguments. `gate`: what a person
     answers at its gate, empty where it has none. `again`: what a person answers when it is done once more.
+    `when`: the step that its condition reads, and whether that holds; None for one that cannot be evaluated.
     """
 
     id: str
@@ -37,6 +40,7 @@ class Step:
     skip: bool | None = None
     gate: str = ""
     again: str = "reject"
+    when: tuple[str, bool | None] | None = None
 
     @property
     def call(self) -> Call:
@@ -100,6 +104,10 @@ class _Run:
             missing = [need for need in step.needs if steps[need] != "completed"]
             skips = plan.skip if step.skip is None else step.skip
             if self.cancelled or (missing and (skips or len(missing) == len(step.needs))):
+                steps[step.id] = "skipped"
+            elif step.when and (steps[step.when[0]] != "completed" or step.when[1] is None):
+                steps[step.id] = "failed"
+            elif step.when and not step.when[1]:
                 steps[step.id] = "skipped"
             else:
                 steps[step.id] = self._made(step, left, before)

@@ -40,6 +40,7 @@ STEP: dict[str, Any] = {
         "model_hint": {"type": ["object", "null"]},
         "on_failed_dependency": {"enum": [None, "partial", "skip"]},
         "on_empty": {"enum": [None, "skip", "end", "go_on"]},
+        "when": TEXT,
         "compensation": {"anyOf": [{"type": "null"}, CALL]},
         "timeout_s": {"type": ["number", "null"], "exclusiveMinimum": 0},
         "requires": {"type": "array", "maxItems": 0},  # the world of these plans has no gates
@@ -71,6 +72,7 @@ BRINGS = {"text": "string", "size": "integer", "": "object"}
 TAKES = {"string": {"string"}, "integer": {"string", "integer"}, "array": {"array"}}
 KINDS = {"string": str, "integer": int, "array": list}
 _WHOLE = re.compile(r"\{\{\s*steps\.([\w-]+)\.output(?:\.(\w+))?\s*\}\}")
+_CONDITION = re.compile(r"steps\.(\w+)\.output\.size (?:>|<=) \d+")  # the one kind that these plans have
 _SHAPE = Draft202012Validator(PLAN)
 
 
@@ -88,6 +90,11 @@ def why_wrong(plan: dict[str, Any]) -> str:
     for place, step in enumerate(steps):
         needs = [*step["depends_on"], *(ids[keys.index(key)] for key in step["inputs"] if key in keys)]
         needs += [match[1] for text in texts(step["params"]) for match in _WHOLE.finditer(text)]
+        condition = _CONDITION.fullmatch(step["when"])
+        sized = [one["id"] for one in steps[:place] if (one["capability"] or "").startswith("notes.")]
+        if step["when"] and (not condition or condition[1] not in sized or step["capability"] == "respond"):
+            return "a condition that does not fit"
+        needs += [condition[1]] if condition else []
         if not set(needs) <= set(ids) or not set(step["inputs"]) <= set(keys[:place]):
             return "a step that is not there"
         graph.add_edges_from((need, step["id"]) for need in needs)

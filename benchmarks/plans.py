@@ -27,11 +27,23 @@ MANY, SEED = 50_000, 11
 HOSTILE: tuple[Any, ...] = (
     *(None, True, 0, -1, 1.5, 1e308, "", " ", "s1", "respond", "{{", "\u0000", "x" * 70),
     *("{{steps.s1.output.text}}", "{{steps.s9.output}}", "${steps.s1.output.text}"),
+    *("steps.s1.output.size > 2", "steps.s9.output.size > 2", "steps.s1.size", "size(", "true"),
     *([], ["s1"], [None], [[]], {}, {"s1": "s1"}, {"id": "s1"}),
 )
 KEYS = (
     *("needs", "after", "dependencies", "tool", "args", "input", "inputs", "requires", "gates", "approved"),
-    *("if", "name", "step", "capability", "depends_on", "decision_checkpoints", "steps", "Depends-On", ""),
+    *(
+        "if",
+        "when",
+        "name",
+        "step",
+        "capability",
+        "depends_on",
+        "decision_checkpoints",
+        "steps",
+        "Depends-On",
+        "",
+    ),
     *(
         "__class__",
         "model_hint",
@@ -86,6 +98,9 @@ def good_plan(dice: random.Random) -> dict[str, Any]:
         if before and dice.random() < 0.2:
             source = dice.choice(steps)
             step["inputs"] = [source.get("context_key", source["id"])]
+        sized = [one["id"] for one in steps if "capability" in one]
+        if sized and dice.random() < 0.2:
+            step["when"] = f"steps.{dice.choice(sized)}.output.size {dice.choice(('>', '<='))} {number}"
         steps.append(step)
     return {"goal": "g", "steps": steps}
 

@@ -39,5 +39,12 @@ class StepFacts(BaseModel):
 
 
 def facts_hash(facts: Sequence[StepFacts]) -> str:
-    """Hash what a verdict follows from, as 64 hex digits."""
-    return sha256([step.model_dump(mode="json") for step in facts])
+    """Hash what a verdict follows from, as 64 hex digits.
+
+    What came later counts only where a step has it: verdicts on record keep their hash.
+    """
+    content = [step.model_dump(mode="json") for step in facts]
+    for step, fields in zip(facts, content, strict=True):
+        if not step.checked.step.when:
+            del fields["checked"]["step"]["when"]
+    return sha256(content)

@@ -14,6 +14,7 @@ from pydantic import (
     Field,
     JsonValue,
     SerializerFunctionWrapHandler,
+    StringConstraints,
     model_serializer,
 )
 
@@ -21,7 +22,7 @@ from planwright.domain.chain import CREATE_CHAIN
 from planwright.domain.declared_returns import read_returns
 from planwright.domain.hashing import sha256
 from planwright.domain.model_hint import HintField, ModelHint
-from planwright.domain.references import step_references
+from planwright.domain.references import cel_paths, step_references
 from planwright.domain.risk import Mode, Risk
 
 Cascade = Literal["partial", "skip"]
@@ -132,6 +133,8 @@ class PlanStep(BaseModel):
     `skip`: it is left out, with what needs it. `end`: the plan ends there, and what has not begun is left
     out. `go_on`: it runs, with null or an empty text in that place.
     """
+    when: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
+    """CEL over `steps.<id>.output` of earlier steps; it is left out where that is false. "" for always."""
     compensation: Compensation | None = None
     """The call that undoes it, where the plan names one; None for what its capability declares."""
     timeout_s: Annotated[float | None, BeforeValidator(_no_flag)] = Field(
@@ -165,6 +168,11 @@ class PlanStep(BaseModel):
     def references(self) -> tuple[str, ...]:
         """The ids of the steps that its params refer to."""
         return () if self.literal else step_references(self.params)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The ids of the steps that its condition reads."""
+        return tuple(dict.fromkeys(path[1] for path in cel_paths(self.when, "steps") if len(path) > 1))
 
     @property
     def shown_name(self) -> str:
@@ -228,6 +236,8 @@ class Plan(BaseModel):
                 del fields["returns"]
             if step.on_empty is None:
                 del fields["on_empty"]
+            if not step.when:
+                del fields["when"]
         if not self.decision_checkpoints:
             del content["decision_checkpoints"]
         if not self.cannot:
@@ -240,9 +250,9 @@ class Plan(BaseModel):
         return {step.key: step.id for step in self.steps}
 
     def dependencies(self, step: PlanStep) -> tuple[str, ...]:
-        """List the ids a step waits for: declared, by context key, and by reference."""
+        """List the ids a step waits for: declared, by context key, by reference, and by its condition."""
         by_key = (self.producers[key] for key in step.inputs if key in self.producers)
-        return tuple(dict.fromkeys((*step.depends_on, *by_key, *step.references)))
+        return tuple(dict.fromkeys((*step.depends_on, *by_key, *step.references, *step.conditions)))
 
     @property
     def work(self) -> tuple[PlanStep, ...]:

@@ -17,6 +17,9 @@ from planwright.domain.hashing import canonical_json
 
 _REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][\w.\-\[\]]*)\s*\}\}")
 _ANY_BRACES = re.compile(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL)
+_KEY = r"""\s*\.\s*\w+\b(?!\s*\()|\s*\[\s*(?:"[^"\\]*"|'[^'\\]*')\s*\]"""
+_CEL_PATH = rf"(?<![\w\])]\.)\b%s\b((?:{_KEY})(?:{_KEY}|\s*\[\s*\d+\s*\])*)?"
+_CEL_PART = re.compile(r"""\w+|"[^"]*"|'[^']*'""")
 LARGEST = 5_000_000  # characters that references may bring into the arguments of one call
 _LONGEST_INDEX = 9  # digits; Python refuses to read an int of more than 4,300
 
@@ -56,6 +59,19 @@ def reference_paths(value: JsonValue) -> Iterator[list[str]]:
     for text in strings(value):
         for match in _REFERENCE.finditer(text):
             yield _path(match[1])
+
+
+def cel_paths(source: str, variable: str) -> list[list[str]]:
+    """List the paths below a variable that a CEL expression reads, from the variable on, texts included.
+
+    A path that is the variable alone says that the expression uses it in another way, and may read anything.
+    """
+    return [cel_path(match[0]) for match in re.finditer(_CEL_PATH % variable, source)]
+
+
+def cel_path(text: str) -> list[str]:
+    """Split what CEL writes as a path: `steps["s-1"].output` is `steps`, `s-1`, `output`."""
+    return [part[1:-1] if part[0] in "\"'" else part for part in _CEL_PART.findall(text)]
 
 
 def whole_reference(text: str) -> list[str] | None:
@@ -181,18 +197,23 @@ def look_up(reference: str, scope: Mapping[str, JsonValue]) -> JsonValue:
 
     That is NothingFound where it leads into an empty list.
     """
+    return walk(_path(reference), scope)
+
+
+def walk(path: Sequence[str], scope: Mapping[str, JsonValue]) -> JsonValue:
+    """Follow a path from name to name as `look_up` does, and raise what it does."""
     value: JsonValue = dict(scope)
-    for part in _path(reference):
+    for part in path:
         if isinstance(value, dict) and part in value:
             value = value[part]
         elif isinstance(value, list) and _is_index(part) and int(part) < len(value):
             value = value[int(part)]
         elif value == [] and _is_index(part):
-            first, *rest = _path(reference)
-            by = f" by {rest[0]}" if first == "steps" else ""
-            raise NothingFound(f"nothing was found{by} ({{{{{reference}}}}})")
+            by = f" by {path[1]}" if path[0] == "steps" else ""
+            raise NothingFound(f"nothing was found{by} ({{{{{'.'.join(path)}}}}})")
         else:
-            raise CapabilityRejected(f"the reference {{{{{reference}}}}} leads nowhere: no `{part}` there")
+            cause = f"the reference {{{{{'.'.join(path)}}}}} leads nowhere: no `{part}` there"
+            raise CapabilityRejected(cause)
     return value
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from pydantic import JsonValue
@@ -147,9 +147,13 @@ async def known_so_far(
     The run may have results of other steps under the same ids, of an earlier plan: they are left out.
     """
     own = [results[entry.uid] for entry in checked if entry.uid in results]
-    done = [result for result in own if result.status == "completed"]
-    outputs = {result.step_id: {"output": await full_output(stores, result)} for result in done}
-    return {"steps": dict(outputs), "input": {"request": request}}
+    return {"steps": await outputs_by_id(own, stores), "input": {"request": request}}
+
+
+async def outputs_by_id(results: Iterable[StepResult], stores: Stores) -> dict[str, JsonValue]:
+    """Read the outputs of completed steps as references name them, by step id."""
+    done = [result for result in results if result.status == "completed"]
+    return {result.step_id: {"output": await full_output(stores, result)} for result in done}
 
 
 def known_values(

@@ -102,7 +102,8 @@ async def plan_progress(
         checked = with_reads_first(checked, rules, results, scope, state.get("done", ()))
     checked, files = await asyncio.to_thread(pinned_with_files, checked, registry, rules.call_context)
     checked = await not_done_again(checked, results, stores, invocation.run_id, rules)
-    idle = cannot_begin(checked, results, scope, registry) if state.get("reading") else ()
+    looked = (checked, results, scope, registry, invocation.request)
+    idle = await asyncio.to_thread(cannot_begin, *looked) if state.get("reading") else ()
     return PlanProgress(
         plan,
         checked,

@@ -31,9 +31,10 @@ from planwright.execution.alternative import Alternative
 from planwright.execution.call_events import with_callbacks
 from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
-from planwright.execution.recorded_result import BegunEffects, completed, full_output
+from planwright.execution.recorded_result import BegunEffects, completed, full_output, outputs_by_id
 from planwright.models.budget_warnings import warn
-from planwright.planning.empty_results import left_out, refers_to_skipped, step_arguments
+from planwright.planning.conditions import unmet
+from planwright.planning.empty_results import left_out, step_arguments, without_needs
 from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
 from planwright.state.agent_state import StepTask
@@ -70,17 +71,15 @@ class StepRunner:
                 await self._emit_end(task, settled, invocation)
             return settled, {}
         results = await invocation.board.inputs(task["awaits"], checked.uid)
-        decision, missing = cascade_decision(checked.needs, results, checked.cascade)
         if invocation.cancelled_by:
             return await self.settle(task, await self.cancelled(checked, invocation), invocation), {}
         if again := await self._asked_again(task, results.values(), invocation):
             return again, {}
-        if decision == "skip" or refers_to_skipped(checked, results.values()):
-            reason = f"it needs {', '.join(missing)}, which did not succeed"
-            skipped = bare_result(checked, "skipped", code="dependency_failed", error=reason, missing=missing)
-            return await self.settle(task, skipped, invocation), {}
-        refused = await self.decisions.refusal(checked, invocation)
-        return (await self.settle(task, refused, invocation), {}) if refused else (None, results)
+        ended = without_needs(checked, results)
+        if checked.step.when and not ended:
+            ended = await asyncio.to_thread(unmet, checked, await self.outputs(results), invocation.request)
+        ended = ended or await self.decisions.refusal(checked, invocation)
+        return (await self.settle(task, ended, invocation), {}) if ended else (None, results)
 
     async def turn(self, task: StepTask, invocation: Invocation) -> StepResult | None:
         """Wait until the steps that it only follows have ended; return its result where that ends it, too."""
@@ -114,11 +113,7 @@ class StepRunner:
 
     async def outputs(self, results: dict[str, StepResult]) -> dict[str, JsonValue]:
         """Read the outputs of completed steps, by step id."""
-        return {
-            result.step_id: {"output": await self.output(result)}
-            for result in results.values()
-            if result.status == "completed"
-        }
+        return await outputs_by_id(results.values(), self._stores)
 
     async def run(self, task: StepTask, results: dict[str, StepResult], invocation: Invocation) -> StepResult:
         """Make the step's call, when it is its turn and a slot is free, and settle how it ended."""

@@ -10,6 +10,7 @@ from planwright.capabilities.contract import Capability
 from planwright.domain.plan import PlanStep
 from planwright.domain.references import NothingFound, PlanEnded, resolve_params
 from planwright.domain.results import StepResult
+from planwright.domain.schedule import cascade_decision
 from planwright.domain.step_ends import bare_result
 from planwright.domain.verified_step import VerifiedStep
 
@@ -48,6 +49,14 @@ def left_out(
     return None
 
 
-def refers_to_skipped(checked: VerifiedStep, results: Iterable[StepResult]) -> bool:
-    """Say whether a step refers to one that was left out, and so has no arguments."""
-    return any(result.status == "skipped" and result.step_id in checked.step.references for result in results)
+def without_needs(checked: VerifiedStep, results: Mapping[str, StepResult]) -> StepResult | None:
+    """Skip a step by its cascade, or one that refers to what was left out and so has no arguments.
+
+    `results` are those of the steps that it needs, by uid; None where it may run.
+    """
+    decision, missing = cascade_decision(checked.needs, results, checked.cascade)
+    skipped = {result.step_id for result in results.values() if result.status == "skipped"}
+    if decision == "run" and skipped.isdisjoint(checked.step.references):
+        return None
+    why = f"it needs {', '.join(missing)}, which did not succeed"
+    return bare_result(checked, "skipped", code="dependency_failed", error=why, missing=missing)

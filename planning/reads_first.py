@@ -18,6 +18,7 @@ from planwright.domain.hashing import sha256
 from planwright.domain.references import NothingFound, PlanEnded
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
+from planwright.planning.conditions import unmet
 from planwright.planning.empty_results import step_arguments
 from planwright.planning.rules import Rules
 from planwright.planning.verification import judge_call
@@ -78,19 +79,23 @@ def cannot_begin(
     results: Mapping[str, StepResult],
     scope: Mapping[str, JsonValue],
     registry: Registry,
+    request: str,
 ) -> set[str]:
     """Name the steps, by uid, that what was read leaves nothing for: nobody is asked about them.
 
-    They need what failed or was not there, by their cascade or a reference; `checked` is in the order of
-    dependencies.
+    They need what failed or was not there, by their cascade or a reference, or their condition does not
+    hold; `checked` is in the order of dependencies.
     """
     missing = {uid for uid, result in results.items() if result.status != "completed"}
     ids = {entry.step.id: entry.uid for entry in checked}
     open_ = [entry for entry in checked if entry.uid not in results]
     for entry in open_:
         step, lost = entry.step, missing.intersection(entry.needs)
-        refers = any(ids.get(id_) in missing for id_ in step.references)
+        refers = any(ids.get(id_) in missing for id_ in (*step.references, *step.conditions))
         if refers or (lost and (entry.cascade == "skip" or len(lost) == len(set(entry.needs)))):
+            missing.add(entry.uid)
+            continue
+        if _is_unmet(entry, scope, request):
             missing.add(entry.uid)
             continue
         try:
@@ -101,6 +106,14 @@ def cannot_begin(
             if isinstance(error, NothingFound) or results.keys() >= set(entry.needs):
                 missing.add(entry.uid)
     return missing - results.keys()
+
+
+def _is_unmet(entry: VerifiedStep, scope: Mapping[str, JsonValue], request: str) -> bool:
+    """Say whether the condition of a step does not hold, where what was read tells that."""
+    outputs, reads = scope["steps"], entry.step.conditions
+    if not reads or not isinstance(outputs, dict) or not outputs.keys() >= set(reads):
+        return False
+    return unmet(entry, outputs, request) is not None
 
 
 def brought_first(

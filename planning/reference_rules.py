@@ -21,11 +21,16 @@ Flaw = tuple[str, str]  # what is wrong, and how to mend it
 
 def reference_flaws(plan: Plan, step: PlanStep, registry: Registry) -> Iterator[Flaw]:
     """Find references of a step that lead nowhere, bring a wrong type, or are spelled as no reference."""
-    outputs = {other.id: schema for other in plan.steps if (schema := _output(other, registry)) is not None}
+    outputs = outputs_of(plan, registry)
     capability = registry.get(step.capability or "")
     schema = capability.args_schema if capability else {}
     yield from _walk(dict(step.params), root_place(schema) if schema else None, "", outputs)
     yield from _strays(step, [other.id for other in plan.steps])
+
+
+def outputs_of(plan: Plan, registry: Registry) -> dict[str, Mapping[str, object]]:
+    """Map the steps of a plan to the schemas of what they return, as far as those are known."""
+    return {step.id: schema for step in plan.steps if (schema := _output(step, registry)) is not None}
 
 
 def _output(step: PlanStep, registry: Registry) -> Mapping[str, object] | None:

@@ -41,6 +41,7 @@ _STEP: dict[str, object] = {
     "expected_output": _TEXT,
     "timeout_s": {"type": "number"},
     "on_failed_dependency": _of({"enum": list(get_args(Cascade))}, _CASCADE),
+    "when": _of(_TEXT, "cel over outputs of earlier steps, as steps.s1.output.amount > 1000: else left out"),
     "on_empty": _of({"enum": list(get_args(OnEmpty))}, _EMPTY),
     "approval_mode": {"enum": list(MODES)},
     "compensation": _of(_FREE, "capability, params over {{input.x}}, {{output.x}}"),

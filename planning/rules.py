@@ -24,6 +24,7 @@ from planwright.domain.results import Finding
 from planwright.domain.risk import looser
 from planwright.domain.schedule import find_cycle
 from planwright.domain.verified_step import VerifiedStep
+from planwright.planning.conditions import condition_flaws
 from planwright.planning.decision_rules import decision_flaws
 from planwright.planning.done_steps import TAKEN, about_others, is_done
 from planwright.planning.idle_fields import idle_fields
@@ -80,6 +81,8 @@ def check(plan: Plan, rules: Rules, tainted: Container[str] = frozenset()) -> li
         findings += decision_flaws(plan, registry, call_context.policy)
     for step in plan.steps:
         findings += _gates(step, call_context.policy)
+        for message, fix in islice(condition_flaws(plan, step, registry), MOST_ALIKE):
+            findings.append(Finding(code="bad_arguments", step_id=step.id, message=message, fix=fix))
         # Which decision is missing, `decision_flaws` says.
         decided = tuple(call_context.policy.decisions)
         step_context = replace(call_context, tainted=step.id in tainted, decided=decided)
@@ -191,13 +194,13 @@ def _graph(plan: Plan) -> Iterator[Finding]:
     order = {step.id: position for position, step in enumerate(plan.steps)}
     keys = {step.key: position for position, step in enumerate(plan.steps)}
     for position, step in enumerate(plan.steps):
-        for name in (*step.depends_on, *step.references):
+        for name in (*step.depends_on, *step.references, *step.conditions):
             if name not in order:
                 fix = f"name one of {', '.join(order)}"
                 yield Finding(
                     code="unknown_dependency", step_id=step.id, message=f"there is no step {name}", fix=fix
                 )
-        for name in step.references:
+        for name in (*step.references, *step.conditions):
             if order.get(name, -1) >= position:
                 message = f"it refers to {name}, which does not come before it"
                 yield Finding(

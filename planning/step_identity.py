@@ -36,8 +36,9 @@ def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
 
 
 def same_work(step: PlanStep, other: PlanStep) -> bool:
-    """Say whether two steps do the same, by all that names a step, whatever they wait for."""
-    return uid_of("", step, (), 0) == uid_of("", other, (), 0)
+    """Say whether two steps do the same, by all that names a step, whatever they wait for, and if what."""
+    one, two = (each.model_copy(update={"when": ""}) for each in (step, other))
+    return uid_of("", one, (), 0) == uid_of("", two, (), 0)
 
 
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:
@@ -45,5 +46,6 @@ def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> s
     agent: list[object] = [step.description, list(step.tool_hints)] if step.agentic else []
     agent += [step.returns] if step.agentic and step.returns else []
     hint = [step.routed_by.model_dump(mode="json")] if step.routed_by else []
+    agent += [{"when": step.when}] if step.when else []
     content = [run_id, step.id, step.capability, step.params, list(needs), again, *agent, *hint]
     return "step_" + sha256(content)[:16]

@@ -77,8 +77,9 @@ def untrusted(names: Iterable[str], registry: Registry) -> bool:
 def tainted_steps(plan: Plan, registry: Registry, opening: bool) -> frozenset[str]:
     """Name the steps of a plan whose arguments may hold untrusted text; all of them where the plan may.
 
-    A fixed call uses the results that it refers to, a model those of all steps before its own. What a model
-    writes in a step counts like what others wrote: nobody has seen it when the plan is approved.
+    A fixed call uses the results that it refers to, and those that decide whether it is made; a model those
+    of all steps before its own. What a model writes in a step counts like what others wrote: nobody has seen
+    it when the plan is approved.
     """
     if opening:
         return frozenset(step.id for step in plan.steps)
@@ -97,7 +98,8 @@ def tainted_steps(plan: Plan, registry: Registry, opening: bool) -> frozenset[st
 
 
 def _used(plan: Plan, step: PlanStep) -> list[str]:
-    return [*step.references, *(plan.producers[key] for key in step.inputs if key in plan.producers)]
+    by_key = (plan.producers[key] for key in step.inputs if key in plan.producers)
+    return [*step.references, *step.conditions, *by_key]
 
 
 def _untrusted_step(step: PlanStep | None, registry: Registry) -> bool:

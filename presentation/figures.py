@@ -33,7 +33,9 @@ def work_text(steps: Sequence[Card]) -> str:
     kinds = ((calls - changes, "reading"), (changes, "changing or sending something"))
     split = ", ".join(f"{count} {kind}" for count, kind in kinds if count)
     text = f"{calls} call{'s' * (calls != 1)}" + (f" ({split})" if split else "")
-    return text + (f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else "")
+    text += f", {agents} step{'s' * (agents != 1)} left to a model with tools" if agents else ""
+    maybe = sum("only_if" in step for step in steps)
+    return text + (f"; {maybe} of {len(steps)} only if a condition holds" if maybe else "")
 
 
 def _changes(step: Card) -> bool:

@@ -37,8 +37,10 @@ class Sentence:
 
 def step_sentence(step: Card) -> Sentence:
     """Say what a step does with which values; arguments that are long are left for rows of their own."""
+    only_if = f"; only if {step['only_if']}" if "only_if" in step else ""
     if step["capability"] == "agent":
-        return Sentence("Leave a task to a model with tools", {"task": step["description"], **step["params"]})
+        task = {"task": step["description"], **step["params"]}
+        return Sentence(f"Leave a task to a model with tools{only_if}", task)
     known: Mapping[str, object] = step.get("values", {})
     params = shown_arguments({**step["params"], **known}, step)
     subject, does = _subject(step, params)
@@ -54,7 +56,7 @@ def step_sentence(step: Card) -> Sentence:
     others = [text for name, text in short.items() if not (literal and name == title)]
     values = ", ".join([*first, *others])
     rest = {name: value for name, value in params.items() if name not in (*short, subject)}
-    return Sentence(f"{does}: {values}" if values else does, rest, frozenset(known))
+    return Sentence((f"{does}: {values}" if values else does) + only_if, rest, frozenset(known))
 
 
 def shown_arguments(args: Mapping[str, object], card: Card) -> dict[str, object]:

@@ -6,18 +6,17 @@ first two are ever taken at their word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 from planwright.capabilities.expression import Expression, Values, check_names, compiled
+from planwright.domain.references import cel_paths
 
 ConditionResult = Literal["yes", "no", "unknown", "error"]
 
 FROM_ARGS = frozenset(("host", "hosts"))  # a capability works its hosts out from the arguments
 NAMES = FROM_ARGS | frozenset(("args", "capability", "mode", "risk", "tenant", "agent", "tainted"))
-_ARGS = re.compile(r"\bargs\b(?:\s*\.\s*(\w+)(?!\s*\()\b|\s*\[\s*(?:\"(\w+)\"|'(\w+)')\s*\])?")
 
 
 @dataclass(frozen=True)
@@ -69,5 +68,5 @@ def compile_condition(source: str) -> Condition:
 
 def _keys_read(source: str) -> frozenset[str] | None:
     """List the arguments an expression names; None where it uses `args` in any other way."""
-    keys = [next(filter(None, match.groups()), "") for match in _ARGS.finditer(source)]
-    return None if "" in keys else frozenset(keys)
+    paths = cel_paths(source, "args")
+    return None if ["args"] in paths else frozenset(path[1] for path in paths)

@@ -179,6 +179,8 @@ def _rows(step: Card, sentence: Sentence, whole: bool) -> list[RenderableType]:
         _argument(name, value if name in asis else argument_text(value), cut)
         for name, value in values.items()
     ]
+    if "when" in step and whole:
+        rows.append(argument("when", one_line(step["when"]), 0, "dim"))
     if "on_empty" in step:
         rows.append(argument("if nothing is found", one_line(step["on_empty"]), 0, "dim"))
     if "model_hint" in step:

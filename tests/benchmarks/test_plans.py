@@ -49,6 +49,7 @@ def test_the_other_judge_sees_what_is_wrong() -> None:
         {"depends_on": ["s1"]},
         {"depends_on": ["s9"]},
         {"timeout_s": -1},
+        {"when": "steps.s1.output.size > 1"},
     )
     for spoiled in spoils:
         assert why_wrong({**good, "steps": [{**good["steps"][0], **spoiled}]}) != ""

@@ -22,7 +22,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     | {"on_failed_dependency": "partial", "decision_checkpoints": [], "cannot": ""},
     "PlanStep": {"capability": None, "params": {}, "description": "", "depends_on": [], "inputs": []}
     | {"tool_hints": [], "context_key": "", "expected_output": "", "success_criteria": None}
-    | {"returns": None, "on_empty": None}
+    | {"returns": None, "on_empty": None, "when": ""}
     | {"estimated_risk": "Low", "approval_mode": None, "model_hint": None, "on_failed_dependency": None}
     | {"compensation": None, "timeout_s": None, "requires": []},
     "Criterion": {"cel": None, "rubric": None},

@@ -45,6 +45,7 @@ EVERYTHING: dict[str, Any] = {
             "approval_mode": "local_write",
             "on_failed_dependency": "skip",
             "on_empty": "end",
+            "when": "steps.s0.output.total > 0",
             "compensation": {"capability": "orders.forget", "params": {"id": "{{output.id}}"}},
             "timeout_s": 30.0,
             "requires": ["finance"],

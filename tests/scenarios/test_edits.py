@@ -376,7 +376,9 @@ def test_a_wait_that_a_reference_demands_cannot_be_edited_away(scene: Scene) -> 
     agent = scene.agent(scene.plan(*steps), "the answer")
     scene.ask(agent)
     assert shown(scene, agent)["shown"]["steps"][1]["after"] == ["a"]
-    with pytest.raises(GateError, match="step 'b' still needs a: its params or inputs refer to it"):
+    with pytest.raises(
+        GateError, match="step 'b' still needs a: its params, inputs or condition refer to it"
+    ):
         edit(scene, agent, lambda plan: plan["steps"][1].update(after=[]))
 
 

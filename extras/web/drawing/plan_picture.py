@@ -45,6 +45,8 @@ class DrawnStep:
     """Whether a person is asked about it."""
     risk: str = "None"
     """Risk of the call."""
+    only_if: str = ""
+    """Its condition in words; "" where it has none."""
     calls: Sequence[State] = ()
     """How the calls stand that are made within it."""
 
@@ -96,8 +98,10 @@ def _line(svg: Element, passed: Sequence[Place], source: DrawnStep, target: Draw
 
 def _box(svg: Element, step: DrawnStep, place: Place, href: str) -> None:
     x, y = _corner(place)
-    link = SubElement(svg, "a", {"href": href, "class": f"step {step.state}"})
-    SubElement(link, "title").text = one_line(f"{step.id} {step.name}: {step.state}. {step.detail}")
+    kind = f"step {step.state}{' conditional' if step.only_if else ''}"
+    link = SubElement(svg, "a", {"href": href, "class": kind})
+    only_if = f". Only if {step.only_if}" if step.only_if else ""
+    SubElement(link, "title").text = one_line(f"{step.id} {step.name}: {step.state}. {step.detail}{only_if}")
     box = {"x": f"{x:g}", "y": f"{y:g}", "width": str(WIDTH), "height": str(HEIGHT), "rx": "9"}
     SubElement(link, "rect", {**box, "class": "box"})
     mark = {"transform": f"translate({x + 12:g} {y + 12:g})", "class": "mark", "d": MARKS[step.state]}

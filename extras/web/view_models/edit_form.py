@@ -42,7 +42,7 @@ class EditedStep:
     description: str
     """What the planner says that it does."""
     values: Sequence[EditedValue]
-    """Its arguments."""
+    """Its condition, where it has one, and its arguments."""
     dropped: bool
     """Whether it is to be left out."""
 
@@ -56,8 +56,11 @@ def edited_steps(card: Card, form: Mapping[str, Sequence[str]]) -> list[EditedSt
             str(step["capability"]),
             str(step["description"]),
             [
-                _value(number, position, name, value, form)
-                for position, (name, value) in enumerate(step["params"].items())
+                *([_value(number, "when", "only if", step["when"], form)] if "when" in step else ()),
+                *(
+                    _value(number, position, name, value, form)
+                    for position, (name, value) in enumerate(step["params"].items())
+                ),
             ],
             f"drop-{number}" in form,
         )
@@ -76,6 +79,7 @@ def edit_of(form: Mapping[str, Sequence[str]], card: Card) -> dict[str, object]:
             for position, (name, value) in enumerate(step["params"].items())
         }
         same = {key: step[key] for key in ("id", "capability", "description", "after")}
+        same |= {"when": _read(number, "when", "when", step["when"], form)} if "when" in step else {}
         gone = {str(other["id"]) for n, other in enumerate(card["steps"], 1) if f"drop-{n}" in form}
         after = [id_ for id_ in step["after"] if str(id_) not in gone]
         steps.append({**same, "params": params, "after": after})
@@ -83,7 +87,7 @@ def edit_of(form: Mapping[str, Sequence[str]], card: Card) -> dict[str, object]:
 
 
 def _value(
-    number: int, position: int, name: str, value: object, form: Mapping[str, Sequence[str]]
+    number: int, position: int | str, name: str, value: object, form: Mapping[str, Sequence[str]]
 ) -> EditedValue:
     field = f"param-{number}-{position}"
     is_json = not isinstance(value, str)
@@ -92,7 +96,9 @@ def _value(
     return EditedValue(field, name, typed, is_json, min(12, typed.count("\n") + 1 + len(typed) // 90))
 
 
-def _read(number: int, position: int, name: str, value: object, form: Mapping[str, Sequence[str]]) -> object:
+def _read(
+    number: int, position: int | str, name: str, value: object, form: Mapping[str, Sequence[str]]
+) -> object:
     typed = form.get(f"param-{number}-{position}")
     if typed is None:
         return value

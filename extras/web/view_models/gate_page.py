@@ -274,6 +274,7 @@ def _drawn(step: Card, card: Card) -> DrawnStep:
         follows=[str(edge["after"]) for edge in step.get("follows", ())],
         gated=bool(step["own_gate"]),
         risk=str(step["risk"]),
+        only_if=str(step.get("only_if", "")),
     )
 
 

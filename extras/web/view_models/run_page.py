@@ -112,6 +112,7 @@ def _drawn(line: RunLine, card: Card) -> DrawnStep:
         follows=follows,
         gated=bool(card["own_gate"]),
         risk=str(card["risk"]),
+        only_if=str(card.get("only_if", "")),
         calls=[call.state for call in line.calls],
     )
 
