@@ -45,8 +45,8 @@ def read_line(decided: Decided) -> str:
 
 def wait_until_free(agent: Agent, thread: str, terminal: Terminal) -> None:
     """Wait for whoever works on a run whose gate was decided elsewhere; its next question is asked here."""
-    stores, is_told = agent.stores, False
+    stores, printed = agent.stores, False
     while not agent.loop.call(lambda: stores.leases.wait_until_free(lambda: stores.runs.latest(thread)))[1]:
-        if not is_told:
+        if not printed:
             terminal.screen.print(views.label("watch", f"it goes on there: planwright events {thread}"))
-        is_told = True
+        printed = True

@@ -46,7 +46,8 @@ def assistant(client: SyncLangGraphClient) -> str:
 def test_every_schema_of_the_graph_is_shown(client: SyncLangGraphClient) -> None:
     schemas: Any = client.assistants.get_schemas(assistant(client))
     shown = {name: sorted(schemas[f"{name}_schema"]["properties"]) for name in ("input", "output")}
-    assert shown == {"input": ["messages"], "output": ["answer", "messages", "plan", "status", "verdict"]}
+    output = ["answer", "answer_value", "messages", "plan", "status", "verdict"]
+    assert shown == {"input": ["messages"], "output": output}
     assert {"plan", "results", "gate_id"} <= schemas["state_schema"]["properties"].keys()
 
 
