@@ -30,9 +30,9 @@ def bench(folder: Path, *options: str) -> tuple[int, str, dict[str, int]]:
 
 @pytest.mark.long
 def test_nothing_is_made_again_without_a_person_who_was_told(tmp_path: Path) -> None:
-    count = examples(32)
-    code, printed, figures = bench(tmp_path, "--logs", str(count), "--stores", "3", *SHAPES)
-    assert (code, figures["logs"], figures["stores"]) == (0, count, 3), printed
+    count = examples(16)
+    code, printed, figures = bench(tmp_path, "--logs", str(count), "--stores", "2", *SHAPES)
+    assert (code, figures["logs"], figures["stores"]) == (0, count, 2), printed
     assert figures["missed"] == figures["doubled_unseen"] == figures["doubled"] == 0
     assert 0 < figures["lacking"] <= figures["told"]
 
