@@ -43,8 +43,15 @@ def looped(folder: Path, server: StrictServer, request: str = LOOP, **more: Any)
     return ask(settings_for(folder, providers, **sections), request)
 
 
-@pytest.mark.parametrize("case", ["loop", "parallel"])
-@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize(
+    ("streams", "case"),
+    [
+        (False, "loop"),
+        (True, "parallel"),
+        pytest.param(True, "loop", marks=pytest.mark.sweep),
+        pytest.param(False, "parallel", marks=pytest.mark.sweep),
+    ],
+)
 @pytest.mark.parametrize("kind", FAMILIES, ids=lambda kind: kind.name)
 def test_a_loop_of_three_turns_gives_back_what_its_server_wants(
     workspace: Path, kind: type[Family], streams: bool, case: str
