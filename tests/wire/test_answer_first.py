@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
+from tests.cli.desk import Desk
+from tests.extras.worker.conftest import eventually
 from tests.patience import PATIENCE_S
 from tests.wire.held_server import Send, end, held_provider, word
 
@@ -45,14 +45,13 @@ async def test_the_answer_does_not_wait_for_what_comes_behind_it(
 
     async with asyncio.timeout(PATIENCE_S), held_provider(answers, is_held) as provider:
         (tmp_path / "planwright.toml").write_text(settings(provider.url), "utf-8")
-        command = (sys.executable, "-m", "planwright", "run", REQUEST, *options)
-        process = await asyncio.create_subprocess_exec(*command, cwd=tmp_path, stdout=PIPE, stderr=PIPE)
-        assert process.stdout is not None
-        if not options:
-            assert await process.stdout.readline() == b"Eight.\n"
-        await asked.wait()
-        assert process.returncode is None
-        released.set()
-        rest = await process.stdout.read()
-        assert await process.wait() == 0
-    assert rest == b"" if not options else json.loads(rest)["answer"] == "Eight."
+        with Desk(tmp_path).begin("run", REQUEST, *options) as process:
+            await asked.wait()
+            if not options:
+                await eventually(lambda: process.stdout == "Eight.\n")
+            with pytest.raises(TimeoutError):
+                process.wait(0)
+            released.set()
+            assert await asyncio.to_thread(process.wait, PATIENCE_S) == 0
+            printed = process.stdout
+    assert printed == "Eight.\n" if not options else json.loads(printed)["answer"] == "Eight."
