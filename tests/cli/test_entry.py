@@ -66,6 +66,7 @@ def test_an_interrupt_in_code_from_a_string_ends_as_any_other(desk: Desk) -> Non
     assert run(desk, *COMMAND, "capabilities").returncode == 130
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not FULL.exists(), reason="a device that is always full is of Linux")
 @pytest.mark.parametrize("words", [["capabilities"], ["ls", "--json"], ["--help"]], ids=str)
 def test_output_without_room_is_two_lines_on_stderr(desk: Desk, words: list[str]) -> None:
@@ -83,6 +84,7 @@ def test_a_reader_that_leaves_early_is_no_error(desk: Desk) -> None:
     assert (piped.stdout, piped.stderr) == ("", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("closed", "code", "words"),
     [
@@ -101,6 +103,7 @@ def test_what_the_shell_has_closed_is_as_dev_null(
     assert done.returncode == code
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "coding",
     [{"PYTHONIOENCODING": "latin-1"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],

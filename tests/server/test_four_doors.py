@@ -13,7 +13,7 @@ from tests.server.conftest import Server
 from tests.server.conversation import APPROVE, Errand, edited, trace
 from tests.server.test_python_sdk import answer, begin
 
-pytestmark = pytest.mark.enable_socket
+pytestmark = [pytest.mark.long, pytest.mark.enable_socket]
 
 
 def test_begun_in_python_edited_on_the_command_line_approved_over_the_server_read_in_python(

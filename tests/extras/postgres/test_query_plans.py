@@ -69,6 +69,7 @@ def whole_tables(session: psycopg.Connection[Any], sql: str) -> Iterator[str]:
                 yield SORTED
 
 
+@pytest.mark.long
 def test_no_statement_passes_over_a_whole_table(tmp_path: Path, store_url: str) -> None:
     fill(tmp_path, RUNS)
     engine = server_of(store_url, MIGRATIONS, PATIENCE_S, None).engine
