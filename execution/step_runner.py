@@ -33,7 +33,7 @@ from planwright.execution.cancelled_steps import CancelledSteps
 from planwright.execution.decisions import Decisions
 from planwright.execution.recorded_result import BegunEffects, completed, full_output, outputs_by_id
 from planwright.models.budget_warnings import warn
-from planwright.planning.conditions import unmet
+from planwright.planning.conditions import barred
 from planwright.planning.empty_results import left_out, step_arguments, without_needs
 from planwright.records.stores import Stores
 from planwright.settings.settings import Settings
@@ -77,7 +77,7 @@ class StepRunner:
             return again, {}
         ended = without_needs(checked, results)
         if checked.step.when and not ended:
-            ended = await asyncio.to_thread(unmet, checked, await self.outputs(results), invocation.request)
+            ended = await asyncio.to_thread(barred, checked, await self.outputs(results), invocation.request)
         ended = ended or await self.decisions.refusal(checked, invocation)
         return (await self.settle(task, ended, invocation), {}) if ended else (None, results)
 

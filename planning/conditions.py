@@ -63,7 +63,7 @@ def _nowhere(plan: Plan, step: PlanStep, paths: list[list[str]], registry: Regis
             yield f"its condition is {names}, neither true nor false", f"compare it, {_EXAMPLE}"
 
 
-def unmet(checked: VerifiedStep, outputs: Mapping[str, JsonValue], request: str) -> StepResult | None:
+def barred(checked: VerifiedStep, outputs: Mapping[str, JsonValue], request: str) -> StepResult | None:
     """End a step whose condition is not true; None where it may run.
 
     `outputs` is what the steps before have brought, `{"output": …}` by id. One whose condition is false is

@@ -18,7 +18,7 @@ from planwright.domain.hashing import sha256
 from planwright.domain.references import NothingFound, PlanEnded
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.planning.conditions import unmet
+from planwright.planning.conditions import barred
 from planwright.planning.empty_results import step_arguments
 from planwright.planning.rules import Rules
 from planwright.planning.verification import judge_call
@@ -95,7 +95,7 @@ def cannot_begin(
         if refers or (lost and (entry.cascade == "skip" or len(lost) == len(set(entry.needs)))):
             missing.add(entry.uid)
             continue
-        if _is_unmet(entry, scope, request):
+        if _is_barred(entry, scope, request):
             missing.add(entry.uid)
             continue
         try:
@@ -108,12 +108,12 @@ def cannot_begin(
     return missing - results.keys()
 
 
-def _is_unmet(entry: VerifiedStep, scope: Mapping[str, JsonValue], request: str) -> bool:
+def _is_barred(entry: VerifiedStep, scope: Mapping[str, JsonValue], request: str) -> bool:
     """Say whether the condition of a step does not hold, where what was read tells that."""
     outputs, reads = scope["steps"], entry.step.conditions
     if not reads or not isinstance(outputs, dict) or not outputs.keys() >= set(reads):
         return False
-    return unmet(entry, outputs, request) is not None
+    return barred(entry, outputs, request) is not None
 
 
 def brought_first(

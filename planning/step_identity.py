@@ -37,8 +37,8 @@ def earlier_uids(run_id: str, checked: VerifiedStep) -> list[str]:
 
 def same_work(step: PlanStep, other: PlanStep) -> bool:
     """Say whether two steps do the same, by all that names a step, whatever they wait for, and if what."""
-    one, two = (each.model_copy(update={"when": ""}) for each in (step, other))
-    return uid_of("", one, (), 0) == uid_of("", two, (), 0)
+    plain, plain_other = (each.model_copy(update={"when": ""}) for each in (step, other))
+    return uid_of("", plain, (), 0) == uid_of("", plain_other, (), 0)
 
 
 def uid_of(run_id: str, step: PlanStep, needs: tuple[str, ...], again: int) -> str:

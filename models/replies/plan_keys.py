@@ -102,7 +102,7 @@ STEP = Form(
         "model_hint": "model_hints model_requirements",
         "on_failed_dependency": "on_dependency_failure on_failure_of_dependency",
         "on_empty": "if_empty on_nothing if_nothing on_nothing_found on_no_results when_empty",
-        "when": "only_if only_when condition run_if if when_true",
+        "when": "only_if only_when condition run_if",
         "compensation": "undo undone_by rollback compensate",
         "timeout_s": "timeout timeout_seconds timeout_sec",
     },

@@ -10,7 +10,7 @@ from planwright.critic.facts import StepFacts, facts_hash
 from planwright.domain.plan import Plan, PlanStep
 from planwright.domain.results import StepResult
 from planwright.domain.verified_step import VerifiedStep
-from planwright.planning.conditions import unmet
+from planwright.planning.conditions import barred
 from planwright.planning.rules import check
 from planwright.planning.step_identity import uid_of
 from planwright.planning.taint import tainted_steps
@@ -148,7 +148,7 @@ def test_a_condition_costs_no_more_than_others_may() -> None:
         risk="Low",
         gated=False,
     )
-    result = unmet(checked, {"s1": {"output": list(range(60))}}, "")
+    result = barred(checked, {"s1": {"output": list(range(60))}}, "")
     assert result is not None
     assert (result.status, result.code) == ("failed", "condition_failed")
 
