@@ -69,6 +69,11 @@ def cel_paths(source: str, variable: str) -> list[list[str]]:
     return [cel_path(match[0]) for match in re.finditer(_CEL_PATH % variable, source)]
 
 
+def format_cel_paths(source: str, variable: str, spell: Callable[[Sequence[str]], str]) -> str:
+    """Put in the place of each path below a variable in CEL what `spell` makes of it."""
+    return re.sub(_CEL_PATH % variable, lambda match: spell(cel_path(match[0])), source)
+
+
 def cel_path(text: str) -> list[str]:
     """Split what CEL writes as a path: `steps["s-1"].output` is `steps`, `s-1`, `output`."""
     return [part[1:-1] if part[0] in "\"'" else part for part in _CEL_PART.findall(text)]

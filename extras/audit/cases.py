@@ -19,7 +19,7 @@ from planwright.domain.errors import RunError, SetupError
 from planwright.domain.hashing import canonical_json, same
 from planwright.domain.plan import AGENT, Plan, PlanStep
 from planwright.domain.plan_diff import needs_of
-from planwright.domain.references import format_references
+from planwright.domain.references import format_cel_paths, format_references
 from planwright.domain.schedule import topological
 from planwright.domain.verified_step import VerifiedStep
 from planwright.records.history.run_outcomes import approved_plan
@@ -119,7 +119,7 @@ def outline(plan: Plan, checked: Sequence[VerifiedStep]) -> tuple[OutlinedStep, 
         OutlinedStep(
             name=names[id_],
             capability=_called(step),
-            params=_renamed(step.params, names),
+            params=_renamed(step, names),
             after=tuple(sorted(names[each] for each in after[id_])),
             asks=asks.get(id_, False),
         )
@@ -152,10 +152,12 @@ def _called(step: PlanStep) -> str:
 
 def _words(step: PlanStep) -> JsonValue:
     """Take the arguments without the ids in their references, to tell steps of one shape apart."""
-    return _renamed(step.params, {})
+    return _renamed(step, {})
 
 
-def _renamed(params: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[str, JsonValue]:
+def _renamed(step: PlanStep, names: Mapping[str, str]) -> dict[str, JsonValue]:
+    """Take the arguments of a step, its condition among them, with other ids in their references."""
+
     def renamed(path: Sequence[str]) -> str:
         rest = [names.get(path[1], "step"), *path[2:]] if path[0] == "steps" and len(path) > 1 else path[1:]
         return "{{" + ".".join([path[0], *rest]) + "}}"
@@ -167,7 +169,8 @@ def _renamed(params: Mapping[str, JsonValue], names: Mapping[str, str]) -> dict[
             return [rename(entry) for entry in value]
         return {key: rename(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
-    return {key: rename(value) for key, value in params.items()}
+    only_if = {"only if": format_cel_paths(step.when, "steps", renamed)} if step.when else {}
+    return {key: rename(value) for key, value in step.params.items()} | only_if
 
 
 def _format(plan: Sequence[OutlinedStep]) -> str:

@@ -259,6 +259,14 @@ def test_a_gate_of_its_own_is_opened_only_where_the_condition_holds(scene: Scene
     assert (scene.decide(agent, "approve")["status"], scene.done) == ("completed_with_skips", ["s3"])
 
 
+def test_a_step_for_a_model_has_a_condition_too(scene: Scene) -> None:
+    task = {"id": "s2", "description": "Write it down", "tool_hints": ["work.write"], "when": MORE}
+    model = ScriptedModel(replies=[scene.plan(first(), task), "Done."])
+    output = scene.ask(scene.agent(model=model, capabilities=[bill], **NEVER))
+    assert (output["status"], len(model.prompts)) == ("completed_with_skips", 2)
+    assert ends(scene)["s2"][:2] == ("skipped", "condition_not_met")
+
+
 def test_a_planner_is_told_how_to_mend_a_condition(scene: Scene) -> None:
     wrong = scene.plan(first(), write("s2", when="steps.s1.output.sum > 1000"))
     model = ScriptedModel(replies=[wrong, scene.plan(first(2000), write("s2", when=MORE)), "Done."])

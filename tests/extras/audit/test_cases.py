@@ -110,6 +110,18 @@ def test_what_a_step_takes_by_its_key_is_waited_for() -> None:
     assert compare_plan(Case(request="x", plan=by_key), apart)[0] == "other plan"
 
 
+def test_a_condition_counts_whatever_its_step_is_called() -> None:
+    def plan(id_: str, when: str) -> tuple[OutlinedStep, ...]:
+        read = {"id": id_, "capability": "files.read", "params": {"path": "x"}}
+        post = {"id": "b", "capability": "channel.post", "params": {"text": "x"}, "depends_on": [id_]}
+        return outline(Plan.model_validate({"steps": [read, {**post, "when": when}]}), [])
+
+    before = Case(request="Do it", plan=plan("a", "steps.a.output.size > 1"))
+    assert compare_plan(before, plan("z", "steps.z.output.size > 1")) == ("same", "")
+    for other in ("", "steps.z.output.size > 2"):
+        assert compare_plan(before, plan("z", other))[0] == "other arguments"
+
+
 def test_a_value_of_another_type_is_another_argument() -> None:
     now = outlined(("a", "files.read", {"line": True}, []))
     assert compare_plan(case(("a", "files.read", {"line": 1}, [])), now)[0] == "other arguments"
