@@ -43,7 +43,9 @@ async def test_a_link_shows_the_card_and_takes_an_answer_in_the_name_of_its_pers
     stage = make_stage()
     gate_id, path = await linked(stage)
     browser = await opened(stage, path)
-    assert "Cables" in (await browser.get(f"/approvals/{gate_id}")).text
+    card = (await browser.get(f"/approvals/{gate_id}")).text
+    assert "Cables" in card
+    assert 'href="/runs' not in card
     answer = await stage.answer(browser, gate_id, "approve")
     assert (answer.status_code, answer.headers["location"]) == (303, f"/approvals/{gate_id}")
     gate = await stage.agent.stores.gates.read(gate_id)
