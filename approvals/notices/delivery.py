@@ -42,6 +42,10 @@ class NotDelivered(Exception):
     """A receiver did not take a message; the text says why."""
 
 
+class RecipientsRefused(NotDelivered):
+    """The mail server takes no message for these recipients, now or later."""
+
+
 class MailDelivery:
     """Sends messages through the mail server of a workspace."""
 
@@ -67,6 +71,10 @@ class MailDelivery:
         mail.set_content(message.text)
         try:
             await asyncio.to_thread(self._hand_over, mail)
+        except smtplib.SMTPRecipientsRefused as error:
+            problem = f"{self._server.host} did not take a message for {', '.join(error.recipients)}"
+            for_good = all(code >= 500 for code, _ in error.recipients.values())  # RFC 5321 section 4.2.1
+            raise (RecipientsRefused if for_good else NotDelivered)(problem) from error
         except (smtplib.SMTPException, OSError) as error:
             raise NotDelivered(f"{self._server.host}: {error or type(error).__name__}") from error
 

@@ -19,6 +19,7 @@ from planwright.approvals.notices.delivery import (
     AppriseDelivery,
     MailDelivery,
     NotDelivered,
+    RecipientsRefused,
     WebhookDelivery,
     check_addresses,
 )
@@ -157,18 +158,30 @@ class Notifier:
             await self._webhook.send(message, addresses.webhook)
 
     async def _mail_to(self, addresses: NoticeAddresses, message: NoticeMessage) -> None:
-        """Mail a message to all at once, and to each who may answer by a link one of their own."""
-        now = self._records.time.now()
-        if addresses.mail:
-            await self._mail.send(message, addresses.mail, now)
+        """Mail a message to all at once, and to each who may answer by a link one of their own.
+
+        Each mail is tried, whatever became of those before. Raises NotDelivered where one may yet be taken,
+        and where none was; who alone is refused is logged, and nobody else gets it again for that.
+        """
+        now, problems = self._records.time.now(), list[NotDelivered]()
         links = addresses.links if isinstance(addresses, DeciderAddresses) else {}
-        for person, address in links.items():
+        tries = [(tuple(addresses.mail), "")] if addresses.mail else []
+        tries += [((address,), person) for person, address in links.items()]
+        for recipients, person in tries:
             own = message
-            if message.notice.kind in OF_GATES:
+            if person and message.notice.kind in OF_GATES:
                 gate = await self._records.gates.read(message.notice.subject)
                 token = await self._records.answer_links.make(gate, person, now)
                 own = self._writer.with_link(message, person, token)
-            await self._mail.send(own, [address], now, person)
+            try:
+                await self._mail.send(own, recipients, now, person)
+            except NotDelivered as error:
+                problems.append(error)
+        again = [each for each in problems if not isinstance(each, RecipientsRefused)]
+        if again or (problems and len(problems) == len(tries)):
+            raise (again or problems)[0]
+        for problem in problems:
+            _LOG.warning("%s", self._redactor.beginning(str(problem), 300))
 
 
 def addresses_of(settings: Settings, kind: NoticeKind, addressee: str) -> NoticeAddresses:

@@ -143,6 +143,28 @@ async def test_a_mail_has_the_link_of_its_reader_alone(
         assert "pass this mail on to nobody" in texts[address]
 
 
+@pytest.mark.enable_socket
+@pytest.mark.parametrize(("refusal", "again"), [("550 no such mailbox", False), ("450 come back", True)])
+async def test_a_refused_reader_of_a_link_keeps_no_mail_from_the_next(
+    refusal: str,
+    again: bool,
+    make_stage: MakeStage,
+    tmp_path_factory: pytest.TempPathFactory,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with PostOffice(tmp_path_factory.mktemp("office"), auth=True) as office:
+        office.handler.refused["kim@example.com"] = refusal
+        people = {"kim": "kim@example.com", "lee": "lee@example.com"}
+        notify = {"mail": ["all@example.com"], "links": people, "page": ADDRESS}
+        stage = make_stage(more={**office.settings, "notify": notify})
+        await linked(stage)
+        stage.agent.notifier.close()
+    got = [recipients for recipients, _ in office.handler.taken]
+    assert got == [["all@example.com"], ["lee@example.com"]]
+    assert ("was not sent" in caplog.text) is again  # for good: the others do not get it a second time
+    assert "did not take a message for kim@example.com" in caplog.text
+
+
 def test_links_need_the_address_of_the_page(make_stage: MakeStage) -> None:
     stage = make_stage()
     settings = load(stage.folder, notify={"links": {"kim": "kim@example.com"}})
