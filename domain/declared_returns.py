@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, JsonValue, TypeAdapter, ValidationError
 
@@ -79,8 +79,34 @@ def _check(schema: Schema) -> None:
         Draft202012Validator.check_schema(schema)
     except (SchemaError, RecursionError) as error:
         raise ValueError(f"it is no JSON Schema: {str(error).splitlines()[0]}") from error
+    _check_references(schema)
     if schema.get("type", "object") != "object":
         raise ValueError(f"an answer is an object, and the schema is one of {schema['type']!r}")
+
+
+def _check_references(schema: Schema) -> None:
+    """Raise ValueError for a `$ref` that leads nowhere within the schema: nothing is fetched for it."""
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import DRAFT202012
+
+    whole = Registry[Any]().with_resource("", DRAFT202012.create_resource(schema))
+    for reference in _references(schema):
+        try:
+            whole.resolver().lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(f"its $ref {reference[:100]!r} leads nowhere within it") from error
+
+
+def _references(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _references(item)
+    elif isinstance(value, dict):
+        if isinstance(reference := value.get("$ref"), str):
+            yield reference
+        for item in value.values():
+            yield from _references(item)
 
 
 def as_declared(value: JsonValue, schema: Mapping[str, JsonValue], name: str = "") -> JsonValue:

@@ -71,6 +71,11 @@ class Pages:
         """Render a page that leads on: a redirect of what another site began would bring no Strict cookie."""
         return HTMLResponse(self.part("lead_on.html", {"visit": None, "path": "", "target": target}))
 
+    def answer_link(self, person: str, target: str) -> Response:
+        """Ask whether the question of a link is to be opened, in the name of its person."""
+        values = {"visit": None, "path": "", "person": person, "target": target}
+        return HTMLResponse(self.part("answer_link.html", values))
+
     def other_person(self, visit: Visit, person: str, ticket: str) -> Response:
         """Ask whether somebody who has signed in goes on as the person of a link."""
         values = {"visit": visit, "path": "", "person": person, "ticket": ticket}

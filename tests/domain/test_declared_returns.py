@@ -135,6 +135,8 @@ def test_an_answer_has_a_form_of_any_kind(form: Any, schema: Any) -> None:
         ({"type": "object", "properties": {"a": {"type": "sum"}}}, "it is no JSON Schema: 'sum'"),
         ({"type": "array", "$defs": {}}, "an answer is an object, and the schema is one of 'array'"),
         ({"type": "object", "description": "x" * 60_000}, "longer than 50,000 characters"),
+        ({"properties": {"a": {"$ref": "#/nowhere"}}}, "its $ref '#/nowhere' leads nowhere within it"),
+        ({"$ref": "https://a.example/s.json"}, "leads nowhere within it"),
         ({"type": "object", "title": object()}, "it holds what is no JSON"),
     ],
 )

@@ -28,9 +28,11 @@ async def linked(stage: Stage, person: str = "kim") -> tuple[str, str]:
 async def opened(stage: Stage, path: str) -> Browser:
     """Open a link in a browser that has not signed in."""
     client = stage.client()
-    answer = await client.get(path)
-    assert answer.status_code == 200, answer.text
-    (gate,) = set(re.findall(r"/approvals/gate_\w+", answer.text))
+    asked = await client.get(path)
+    assert (asked.status_code, f'action="{path}"' in asked.text) == (200, True)
+    answer = await client.post(path, headers={"Origin": BASE})
+    assert answer.status_code == 303, answer.text
+    gate = answer.headers["location"]
     page = await client.get(gate)
     csrf = re.search(r'name="csrf" content="([^"]+)"', page.text)
     assert csrf is not None
@@ -70,9 +72,14 @@ async def test_a_link_is_good_for_one_answer(make_stage: MakeStage) -> None:
 async def test_what_only_looks_at_a_link_decides_nothing(make_stage: MakeStage) -> None:
     stage = make_stage()
     gate_id, path = await linked(stage)
+    before = await stage.parts.sign_ins.count("default")
     for _ in range(3):
-        assert (await stage.client().get(path)).status_code == 200
-    assert (await stage.client().post(path, headers={"Origin": BASE})).status_code == 404
+        client = stage.client()
+        assert (await client.get(path)).status_code == 200
+        assert (await client.head(path)).status_code == 200
+        assert not client.cookies
+    assert (await stage.client().post(path)).status_code == 403  # no form of ours
+    assert await stage.parts.sign_ins.count("default") == before
     assert (await stage.agent.stores.gates.read(gate_id)).status == "open"
 
 
