@@ -23,7 +23,7 @@ async def serve_link(request: Request) -> Response:
     A browser whose person has signed in is led to it, and stays who it is.
     """
     parts, visit = shared(request), request.state.visit
-    link = await _found(request)
+    link = await _link_of(request)
     if isinstance(link, Response):
         return link
     if visit is None or visit.gate_id:
@@ -41,7 +41,7 @@ async def take_link(request: Request) -> Response:
         return await serve_link(request)
     if wait_s := parts.rate_limits.add(BEGUN_SIGN_INS, who):
         return parts.pages.too_many(wait_s)
-    link = await _found(request)
+    link = await _link_of(request)
     if isinstance(link, Response):
         return link
     answer = parts.pages.lead(f"/approvals/{link.gate.gate_id}")
@@ -50,7 +50,7 @@ async def take_link(request: Request) -> Response:
     return answer
 
 
-async def _found(request: Request) -> AnswerLink | Response:
+async def _link_of(request: Request) -> AnswerLink | Response:
     """Find what a link is good for; for none say so, and count the attempt."""
     parts, who = shared(request), client_site(client_address(request))
     if wait_s := parts.rate_limits.wait_s(FAILED_SIGN_INS, who):
