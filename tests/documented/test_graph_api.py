@@ -51,7 +51,7 @@ class Heard(BaseCallbackHandler):
 
 def test_output_schema(typical: Play) -> None:
     """The output holds the keys of the output schema, and no other."""
-    assert set(typical.ask()) == {"messages", "answer", "status", "plan", "verdict"}
+    assert set(typical.ask()) == {"messages", "answer", "answer_value", "status", "plan", "verdict"}
 
 
 def test_input_schema(typical: Play) -> None:
