@@ -42,16 +42,8 @@ ROOMS: Mapping[str, str] = {  # by the first word of an event's type
 }
 PLANNING = ("plan_created", "plan_repaired", "plan_verified", "plan_edited")
 DETAILS = (
-    *(
-        "user_message",
-        "agent_message",
-        "answer_value",
-        "planning_decision",
-        "model_routed",
-        "step_scored",
-        "progress",
-    ),
-    *("plan_step_start", "tool_call_start"),
+    *("user_message", "agent_message", "answer_value", "planning_decision", "model_routed"),
+    *("step_scored", "progress", "plan_step_start", "tool_call_start"),
 )
 PROBLEMS = (
     *("plan_step_failed", "plan_step_retry", "plan_failed", "plan_cancelled", "effect_lookup", "failover"),

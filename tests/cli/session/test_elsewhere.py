@@ -37,6 +37,26 @@ def test_a_terminal_hears_who_decided_and_ends_as_the_run_does(
     assert " via cli, while this waited" in typist.screen
 
 
+def test_a_run_that_is_cancelled_elsewhere_ends_here(desk: Desk) -> None:
+    with Typist(desk.folder, "run", REQUEST, size=(100, 30)) as typist:
+        typist.read_until(PROMPT)
+        desk.run("cancel", "last")
+        typist.read_until("cancelled")
+        code, _ = typist.finish()
+    assert (code, (desk.folder / "note.md").exists()) == (8, False)
+    assert "Traceback" not in typist.screen
+
+
+def test_ctrl_c_and_ctrl_d_leave_the_gate_open(desk: Desk) -> None:
+    for ends in ("interrupt", "eof"):
+        with Typist(desk.folder, "run", REQUEST, size=(100, 30)) as typist:
+            typist.read_until(PROMPT)
+            typist.interrupt() if ends == "interrupt" else typist.type("\x04")
+            code, _ = typist.finish()
+        assert code == (130 if ends == "interrupt" else 3)
+    assert desk.rows("SELECT count(*) FROM gates WHERE status = 'open'") == [(2,)]
+
+
 def test_what_is_typed_still_answers(desk: Desk) -> None:
     with Typist(desk.folder, "run", REQUEST, size=(100, 30)) as typist:
         typist.read_until(PROMPT)

@@ -15,6 +15,16 @@ from tests.capabilities.post_office import PostOffice
 from tests.extras.web.conftest import ADDRESS, BASE, TOKENS, Browser, MakeStage, Stage
 
 LINK = re.compile(r"/answer/([\w-]{43})")
+TWO_OF_THEM = """
+[[rule]]
+match.capability = "tickets.create"
+decide = "ask"
+quorum = 2
+approvers = ["kim", "ben"]
+
+[[rule]]
+decide = "allow"
+"""
 
 
 async def linked(stage: Stage, person: str = "kim") -> tuple[str, str]:
@@ -113,6 +123,24 @@ async def test_forged_and_late_links_are_refused_and_counted(make_stage: MakeSta
     for _ in range(10):
         answer = await stage.client().get("/answer/none")
     assert answer.status_code == 429
+
+
+async def test_a_link_gives_nobody_a_say_whom_the_policy_leaves_out(make_stage: MakeStage) -> None:
+    stage = make_stage(policy=TWO_OF_THEM)
+    ada = await stage.sign_in()
+    run_id, plan_gate = await stage.waiting_gate(ada)
+    await stage.answer(ada, plan_gate, "approve")
+    gate_id = await stage.open_gate(run_id)
+    gate = await stage.agent.stores.gates.read(gate_id)
+    links = stage.agent.stores.answer_links
+    paths = {name: f"/answer/{await links.make(gate, name, gate.requested_at)}" for name in ("kim", "lee")}
+    lee, kim = await opened(stage, paths["lee"]), await opened(stage, paths["kim"])
+    assert (await stage.answer(lee, gate_id, "approve")).status_code == 409
+    for _ in range(2):
+        await stage.answer(kim, gate_id, "approve")
+    gate = await stage.agent.stores.gates.read(gate_id)
+    assert (gate.status, [approval.by for approval in gate.approvals]) == ("open", ["kim"])
+    assert "kim has approved this already" in (await stage.client().get(paths["kim"])).text
 
 
 async def test_somebody_who_has_signed_in_stays_who_they_are(make_stage: MakeStage) -> None:
